@@ -10,6 +10,7 @@ One process, one epoll: the client is not the thing measured. Phases, each print
            (--prepare N) each prepares N statements before, and runs them in each round as well
   long     (--long N) N connections run statements of ten seconds, half of them asleep and half at work; beside them others run short transactions, and newcomers come
   busy     all connections send `SELECT` by key, the next as soon as the last is answered; a prober meanwhile connects, commits one row, leaves, again and again
+           (--writing: each an `UPDATE` of a row of its own, which commits durably)
   storm    COUNT further logins all at once, seconds until the last is in; PASS when none failed within --storm-seconds, otherwise FAIL and exit code 1
 User root without password; the server needs max_connections above COUNT + storm + 10. Both need `ulimit -n`.
 """
@@ -165,26 +166,31 @@ def quantile(values, share):
     return values[min(len(values) - 1, int(len(values) * share))] if values else float("nan")
 
 
-def busy(address, pid, clients, seconds):
+def busy(address, pid, clients, seconds, writing):
     make_tables(address)
+    if writing:
+        make_own_rows(address, len(clients))
     until, latencies = time.monotonic() + seconds, []
     prober = threading.Thread(target=probe, args=(address, until, latencies))
     poll, by_fd = select.epoll(), {}
-    text = query("SELECT v FROM connections_probe.t WHERE id = 7")
-    for client in clients:
+    texts = {}
+    for number, client in enumerate(clients):
+        own = f"UPDATE connections_probe.own SET v = v + 1 WHERE id = {number}"
+        texts[client.socket.fileno()] = query(own if writing else "SELECT v FROM connections_probe.t WHERE id = 7")
         by_fd[client.socket.fileno()] = client.socket
         poll.register(client.socket, select.EPOLLIN)
     before, cpu_before, started = rss(pid), cpu(pid), time.monotonic()
     prober.start()
     for client in clients:
-        client.socket.send(text)
+        client.socket.send(texts[client.socket.fileno()])
     answered = 0
     while time.monotonic() < until:
         for fd, _ in poll.poll(0.1, 512):
-            if len(by_fd[fd].recv(4096)) == 0:
-                raise OSError("a busy connection was closed")
+            answer = by_fd[fd].recv(4096)
+            if len(answer) == 0 or answer[4] == 0xFF:
+                raise OSError(f"a busy connection was closed or refused: {answer}")
             answered += 1
-            by_fd[fd].send(text)
+            by_fd[fd].send(texts[fd])
     prober.join()
     took, after = time.monotonic() - started, rss(pid)
     switches = sum(after[n] - before[n] for n in after if n.endswith("switches"))
@@ -307,6 +313,14 @@ def work(address, pid, clients, rounds, before, idle, prepared):
     print(f"work     {rounds} rounds of {len(WORK) + prepared} statements each in {took:.1f} s; {after['VmRSS'] >> 10} MiB after, {(after['VmRSS'] - before) / max(len(clients), 1):.1f} KiB each; {after['Threads']} threads")
 
 
+def make_own_rows(address, count):
+    """A row for each connection."""
+    admin = Blocking(address)
+    admin.run("CREATE TABLE IF NOT EXISTS connections_probe.own (id INT PRIMARY KEY, v INT)")
+    for first in range(0, count, 1000):
+        admin.run("REPLACE INTO connections_probe.own VALUES " + ",".join(f"({n},0)" for n in range(first, min(first + 1000, count))))
+
+
 def make_tables(address):
     admin = Blocking(address)
     for statement in (
@@ -326,6 +340,7 @@ def main():
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--together", type=int, default=200)
     parser.add_argument("--busy", type=float, default=0)
+    parser.add_argument("--writing", action="store_true", help="with --busy")
     parser.add_argument("--work", type=int, default=0)
     parser.add_argument("--prepare", type=int, default=0)
     parser.add_argument("--long", type=int, default=0)
@@ -372,7 +387,7 @@ def measure(options):
     if options.long:
         long(address, options.pid, clients, options.long)
     if options.busy:
-        busy(address, options.pid, clients, options.busy)
+        busy(address, options.pid, clients, options.busy, options.writing)
     if options.storm:
         storm, storm_failed, seconds = log_in(address, options.storm, options.storm, 120)
         good = not storm_failed and seconds <= options.storm_seconds

@@ -1,4 +1,4 @@
-//! How many entries a range has, from two descents that latch nothing.
+//! How many entries a range has, from two descents that latch nothing; how many pages are above the leaves.
 
 use std::ops::Bound;
 
@@ -7,7 +7,7 @@ use base::PageNo;
 use crate::descend::Target;
 use crate::error::{Error, Result};
 use crate::holding;
-use crate::layout::{COUNT, INDEX_ID, LEVEL};
+use crate::layout::{CAPACITY, COUNT, INDEX_ID, LEVEL, SLOT_BYTES};
 use crate::node::Node;
 use crate::search;
 use crate::tree::BTree;
@@ -17,6 +17,9 @@ const TRIES_MAX: usize = 100;
 
 /// Subtrees between the two ways that are looked into, for the number of entries in those that are not.
 const SAMPLES: u64 = 6;
+
+/// More slots than any page has.
+const SLOTS_MAX: usize = CAPACITY / SLOT_BYTES;
 
 /// A position on the way to a bound.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +41,39 @@ impl BTree {
             }
         }
         Ok(0)
+    }
+
+    /// About how many pages are above the leaves: exact while nothing changes. Latches nothing; only pages that are two levels above the leaves, or higher,
+    /// are read, of which there are few.
+    pub fn inner_pages(&self) -> u64 {
+        let Some((mut level, children)) = self.look_at(self.root) else { return 0 };
+        let (mut inner, mut below) = (u64::from(level > 0), children);
+        while level > 1 {
+            inner += below.len() as u64;
+            level -= 1;
+            if level > 1 {
+                let next = below.iter().filter_map(|page| self.look_at(*page)).filter(|(seen, _)| *seen == level);
+                below = next.flat_map(|(_, children)| children).collect();
+            }
+        }
+        inner
+    }
+
+    /// The level of a page of this index and its children; `None` where it cannot be read, is another's by now, or changes again and again.
+    fn look_at(&self, page: PageNo) -> Option<(u16, Vec<PageNo>)> {
+        holding::assert_none();
+        for _ in 0..TRIES_MAX {
+            let guard = self.pool().optimistic(page).ok()?;
+            let (level, count) = (guard.u16_at(LEVEL), usize::from(guard.u16_at(COUNT)));
+            let is_own = guard.u32_at(INDEX_ID) == self.index.0;
+            // Once the page is changed its count may be anything: no more slots are read than a page can have.
+            let slots = if level == 0 || !is_own { 0 } else { count.min(SLOTS_MAX) };
+            let children = (0..slots).map(|slot| PageNo(search::child_at(&guard, slot))).collect();
+            if guard.validate() {
+                return is_own.then_some((level, children));
+            }
+        }
+        None
     }
 
     /// A key at about this share of the way through the tree, for samples; `None` for an empty leaf. Latches one page after the other.

@@ -15,11 +15,12 @@ use crate::error::{CatalogError, Result};
 use crate::online::OnlineAlter;
 use crate::open::table_spec;
 use crate::references::{self, Renamed};
+use crate::row_versions;
 use crate::sections;
 use crate::view;
 use base::{IndexId, TableId};
 use engine::format::Feature;
-use engine::{BuildError, IndexSpec, Isolation, Session, TableSpec};
+use engine::{BuildError, BuildLimits, IndexSpec, Isolation, Session, Table, TableSpec};
 use record::RowRef;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,13 +31,11 @@ use types::Collation;
 pub(crate) const RECOVERED_WAIT: Duration = Duration::from_secs(60);
 
 /// How a table's rows get from the old definition to the new one.
-pub enum Change<'c> {
-    /// Rows stand: columns appended, renamed, defaults, comments; indexes added (built from the rows) or dropped.
+pub enum Change<'a, 'c> {
+    /// Rows stand: columns appended, renamed, defaults, comments; indexes added (built from the rows, in memory) or dropped.
     InPlace,
-    /// Every row is converted into new trees. The AUTO_INCREMENT counter begins with the definition's `auto_increment_start`: the old one's, unless another was asked for.
-    Copy(&'c mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>),
-    /// Rows stand, and the new indexes have been built beside writers but for the last round: see [`Catalog::finish_online`].
-    Built(&'c mut OnlineAlter),
+    /// The new indexes have been built, or the rows been copied into new trees, but for the last round: see [`Catalog::finish_online`].
+    Built(&'a mut OnlineAlter<'c>),
 }
 
 impl Catalog {
@@ -110,6 +109,9 @@ impl Catalog {
 
     /// Refuses what the directory's format cannot hold, and names the newest format that it needs: what came later is looked at first.
     pub(crate) fn admit(&self, def: &TableDef) -> Result<()> {
+        if row_versions::older_rows_lack_generated(def) {
+            self.engine().allows(Feature::ComputedColumns)?;
+        }
         if !def.row_versions.is_empty() {
             self.engine().allows(Feature::RowVersions)?;
         }
@@ -232,11 +234,11 @@ impl Catalog {
     }
 
     /// ALTER TABLE, CREATE INDEX, DROP INDEX: `new` replaces the definition of `entry`. Indexes of `new` without an id are built; those of the
-    /// old definition that `new` does not name are freed. With [`Change::InPlace`], `new.schema_version` must have grown if
-    /// columns were appended, and a table keeps its id; with [`Change::Copy`] it gets a new one.
+    /// old definition that `new` does not name are freed. `new.schema_version` must have grown if columns were appended, and the table keeps its id, but for
+    /// one whose rows were copied ([`Catalog::begin_copy`]): that has got a new one.
     ///
     /// Foreign keys of others, and the table's own, follow its new name.
-    pub fn alter_table(&self, session: &mut Session, entry: &TableEntry, new: TableDef, change: Change<'_>) -> Result<()> {
+    pub fn alter_table(&self, session: &mut Session, entry: &TableEntry, new: TableDef, change: Change<'_, '_>) -> Result<()> {
         self.alter_table_renaming(session, entry, new, change, &[])
     }
 
@@ -246,31 +248,29 @@ impl Catalog {
         session: &mut Session,
         entry: &TableEntry,
         mut new: TableDef,
-        change: Change<'_>,
+        change: Change<'_, '_>,
         renamed: &[Renamed],
     ) -> Result<()> {
         let ready = self.admit(&new).and_then(|()| Ok(self.engine().wait_for_recovered(RECOVERED_WAIT)?));
-        if let (Err(error), Change::Built(alter)) = (&ready, &change) {
-            self.free_trees(&new, |no| alter.is_new.contains(&no))?;
-            return Err(error.clone());
-        }
-        ready?;
-        let copies = matches!(change, Change::Copy(_));
-        if copies {
-            new.id = self.engine().allocate_table_id();
-        }
-        let is_new: HashSet<usize> = match &change {
-            Change::Built(alter) => alter.is_new.clone(),
-            _ => (0..new.indexes.len()).filter(|no| copies || new.indexes[*no].id.is_none()).collect(),
+        let (is_new, copies) = match &change {
+            Change::Built(alter) => (alter.is_new.clone(), alter.target.is_some()),
+            Change::InPlace => {
+                ready.clone()?;
+                let is_new: HashSet<usize> = (0..new.indexes.len()).filter(|no| new.indexes[*no].id.is_none()).collect();
+                self.make_trees(&mut new, |no| is_new.contains(&no))?;
+                (is_new, false)
+            }
         };
-        if !matches!(change, Change::Built(_)) {
-            self.make_trees(&mut new, |no| is_new.contains(&no))?;
-        }
-        let filled = match change {
-            Change::InPlace => self.build(session, &new, &is_new),
-            Change::Built(alter) => alter.finish(session.cancel()),
-            Change::Copy(convert) => self.copy(session, entry, &new, convert).map(|counter| new.auto_increment_start = counter),
-        };
+        let filled = ready.and_then(|()| match change {
+            Change::InPlace => self.build(session, entry, &new, &is_new),
+            Change::Built(alter) => {
+                alter.finish(session.cancel())?;
+                if let Some(counter) = alter.counter_of_copy(entry) {
+                    new.auto_increment_start = counter;
+                }
+                Ok(())
+            }
+        });
         let committed = filled.and_then(|()| {
             self.transaction(session, |session| {
                 if copies {
@@ -329,40 +329,28 @@ impl Catalog {
         Ok(())
     }
 
-    fn build(&self, session: &mut Session, new: &TableDef, is_new: &HashSet<usize>) -> Result<()> {
-        let numbers: Vec<usize> = (0..new.indexes.len()).filter(|no| is_new.contains(no)).collect();
-        if numbers.is_empty() {
+    /// Builds new indexes while nobody else uses the table, in memory.
+    fn build(&self, session: &Session, entry: &TableEntry, new: &TableDef, is_new: &HashSet<usize>) -> Result<()> {
+        if is_new.is_empty() {
             return Ok(());
         }
-        let spec = table_spec(new)?;
-        let wanted: Vec<IndexSpec> = numbers.iter().map(|no| spec.indexes[*no].clone()).collect();
-        // The rows are read by the new layouts: an index may name a column that is added in the same statement.
-        let reader = self.engine().table_view(TableSpec { indexes: vec![spec.indexes[0].clone()], ..spec })?;
-        self.engine().build_indexes(session, &reader, &wanted).map_err(|error| match error {
+        let (numbers, wanted, reader) = self.wanted_indexes(new, is_new)?;
+        let limits = BuildLimits { changed_bytes_max: 0, sort_bytes_max: usize::MAX, directory: None };
+        let mut build = self.engine().begin_online_build(&entry.storage, reader, wanted, limits, Arc::default())?;
+        let built = build.build(session.cancel()).and_then(|()| build.finish(session.cancel()));
+        built.map(drop).map_err(|error| match error {
             BuildError::Duplicate { index_no, row } => duplicate(new, numbers[index_no], &row),
             error => error.into(),
         })
     }
 
-    /// Fills the trees of `new` with converted rows. Returns the AUTO_INCREMENT counter after them, which the definition makes durable.
-    pub(crate) fn copy(
-        &self,
-        session: &mut Session,
-        entry: &TableEntry,
-        new: &TableDef,
-        convert: &mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<u64> {
-        let target = self.engine().open_table(table_spec(new)?)?;
-        session.begin(Isolation::ReadCommitted, false);
-        let copied = self.engine().copy_table::<CopyError>(session, &entry.storage, &target, |row, out| Ok(convert(row, out)?));
-        // Nothing of the copy is undone row by row: its trees are dropped as a whole when it fails.
-        session.commit()?;
-        match copied {
-            Ok(_) => Ok(target.auto_increment()),
-            Err(CopyError::Build(BuildError::Duplicate { index_no, row })) => Err(duplicate(new, index_no, &row)),
-            Err(CopyError::Build(error)) => Err(error.into()),
-            Err(CopyError::Convert(error)) => Err(error),
-        }
+    /// The positions of new indexes, ascending; what they are; and the rows, read by the new layouts: an index may name a column that is added in the same statement.
+    pub(crate) fn wanted_indexes(&self, new: &TableDef, is_new: &HashSet<usize>) -> Result<(Vec<usize>, Vec<IndexSpec>, Arc<Table>)> {
+        let numbers: Vec<usize> = (0..new.indexes.len()).filter(|no| is_new.contains(no)).collect();
+        let spec = table_spec(new)?;
+        let wanted = numbers.iter().map(|no| spec.indexes[*no].clone()).collect();
+        let reader = self.engine().table_view(TableSpec { indexes: vec![spec.indexes[0].clone()], ..spec })?;
+        Ok((numbers, wanted, reader))
     }
 
     /// Makes the trees of the indexes that `wanted` names by position.
@@ -398,23 +386,6 @@ fn remove_table(session: &mut Session, database: &str, name: &str, id: TableId) 
     dictionary::remove(session, &dictionary::table_key(id))?;
     references::replace(session, Some(&def), None)?;
     if dictionary::remove(session, &dictionary::name_key(database, name))? { Ok(def) } else { Err(unknown()) }
-}
-
-enum CopyError {
-    Build(BuildError),
-    Convert(CatalogError),
-}
-
-impl From<BuildError> for CopyError {
-    fn from(error: BuildError) -> CopyError {
-        CopyError::Build(error)
-    }
-}
-
-impl From<CatalogError> for CopyError {
-    fn from(error: CatalogError) -> CopyError {
-        CopyError::Convert(error)
-    }
 }
 
 /// Describes two rows with one key; `row` is one of them in the new layout.

@@ -55,6 +55,7 @@ impl From<BuildError> for CatalogError {
             BuildError::Duplicate { .. } => CatalogError::DuplicateEntry { index: String::new(), values: Vec::new() },
             BuildError::TooManyChanges => CatalogError::TooManyChanges { index: String::new() },
             BuildError::Engine(error) => CatalogError::Engine(error),
+            BuildError::Convert(what) => CatalogError::Damaged(what),
         }
     }
 }

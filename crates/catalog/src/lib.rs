@@ -22,6 +22,7 @@ mod ddl;
 mod def;
 mod dictionary;
 mod error;
+mod expressions;
 pub mod histogram;
 pub mod offline;
 mod online;
@@ -41,9 +42,10 @@ pub use def::{
     Visibility,
 };
 pub use error::{CatalogError, Result};
-pub use online::OnlineAlter;
+pub use expressions::{Expressions, set_expressions};
+pub use online::{Convert, CopiedRows, OnlineAlter};
 pub use references::{Renamed, TableName};
 pub use rename::Named;
-pub use row_versions::{ROW_VERSIONS_MAX, RowVersion, RowVersions, StoredColumn, older_versions};
+pub use row_versions::{ROW_VERSIONS_MAX, RowVersion, RowVersions, StoredColumn, older_rows_lack_generated, older_versions};
 pub use view::{CheckOption, ViewAlgorithm, ViewDef, ViewEntry};
-pub use virtual_table::{VIRTUAL_COLUMNS_MAX, VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};
+pub use virtual_table::{VirtualColumn, VirtualRequest, VirtualRow, VirtualTableDef};

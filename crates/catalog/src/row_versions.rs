@@ -8,12 +8,14 @@
 //! # Invariants
 //! 1. A list that is not empty has all versions before `schema_version` that rows may carry, in ascending order.
 //! 2. A column that is kept has, in the rows of every version that has it, today's place and width of type (`ALTER TABLE` copies otherwise).
-//! 3. A column that a version lacks shows its `instant_default` there.
+//! 3. A column that a version lacks shows its `instant_default` there; a generated one what its expression makes of the row.
 
 use crate::codec::{Result as DecodeResult, column_type, list, put_type, small};
 use crate::def::TableDef;
+use crate::expressions;
 use base::{Malformed, Reader, put_varint};
-use record::{ColumnSource, EncodeError, RowLayout};
+use record::{ColumnSource, Compute, EncodeError, RowLayout};
+use std::sync::Arc;
 use types::ColumnType;
 
 /// Most versions that a table's rows may have at once, as in MySQL (error 4092).
@@ -165,6 +167,18 @@ fn appended_numbers(def: &TableDef) -> Vec<u16> {
     numbers
 }
 
+/// Whether rows of an older version may lack a generated column, which is computed there.
+pub fn older_rows_lack_generated(def: &TableDef) -> bool {
+    let lacks = |at: usize| {
+        if def.row_versions.is_empty() {
+            appended_numbers(def).first().is_some_and(|oldest| *oldest < def.columns[at].added_in)
+        } else {
+            def.row_versions.older.iter().any(|version| !version.columns.contains(&StoredColumn::Kept(at)))
+        }
+    };
+    (0..def.columns.len()).any(|at| def.columns[at].generated.is_some() && lacks(at))
+}
+
 /// How many versions before the present one rows may have.
 pub fn older_versions(def: &TableDef) -> usize {
     if def.row_versions.is_empty() { appended_numbers(def).len() } else { def.row_versions.older.len() }
@@ -174,20 +188,36 @@ pub fn older_versions(def: &TableDef) -> usize {
 pub(crate) fn layouts(def: &TableDef) -> Result<Vec<RowLayout>, EncodeError> {
     let versions = RowVersions::of(def);
     let mut layouts = Vec::with_capacity(versions.older.len() + 1);
+    // Bound once, for all versions.
+    let mut computed: Vec<Option<Arc<dyn Compute>>> = vec![None; def.columns.len()];
     for version in &versions.older {
-        let mut sources: Vec<ColumnSource> =
-            def.columns.iter().map(|column| ColumnSource::Default(column.instant_default.clone())).collect();
+        let mut sources: Vec<Option<ColumnSource>> = vec![None; def.columns.len()];
         let mut stored = Vec::with_capacity(version.columns.len());
         for (place, column) in version.columns.iter().enumerate() {
             match column {
                 StoredColumn::Kept(at) => {
                     stored.push(def.columns[*at].ty.clone());
-                    sources[*at] = ColumnSource::Stored(place);
+                    sources[*at] = Some(ColumnSource::Stored(place));
                 }
                 StoredColumn::Dropped(no) => stored.push(versions.dropped[*no].clone()),
             }
         }
-        let columns: Vec<(ColumnType, ColumnSource)> = def.columns.iter().map(|column| column.ty.clone()).zip(sources).collect();
+        let mut columns: Vec<(ColumnType, ColumnSource)> = Vec::with_capacity(def.columns.len());
+        for (at, (column, source)) in def.columns.iter().zip(sources).enumerate() {
+            let source = match source {
+                Some(source) => source,
+                None if column.generated.is_some() => {
+                    let compute = match &computed[at] {
+                        Some(compute) => Arc::clone(compute),
+                        None => expressions::generated(def, at)?,
+                    };
+                    computed[at] = Some(Arc::clone(&compute));
+                    ColumnSource::Computed(compute)
+                }
+                None => ColumnSource::Default(column.instant_default.clone()),
+            };
+            columns.push((column.ty.clone(), source));
+        }
         layouts.push(RowLayout::of_older_version(&stored, version.number, &columns)?);
     }
     let types: Vec<ColumnType> = def.columns.iter().map(|column| column.ty.clone()).collect();

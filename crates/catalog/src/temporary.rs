@@ -9,12 +9,13 @@
 //! Why this way: `docs/design/temporary-tables.md`.
 
 use crate::catalog::{Catalog, TableEntry};
+use crate::ddl::duplicate;
 use crate::def::TableDef;
 use crate::error::Result;
+use crate::online::CopiedRows;
 use crate::open::table_spec;
-use engine::Session;
 use engine::format::Feature;
-use record::RowRef;
+use engine::{BuildError, BuildLimits, Session};
 use std::sync::Arc;
 
 impl Catalog {
@@ -42,19 +43,36 @@ impl Catalog {
     /// that wrote to the table is open. `entry` stands as it is.
     pub fn copy_temporary(
         &self,
-        session: &mut Session,
+        session: &Session,
         entry: &TableEntry,
         new: TableDef,
-        convert: &mut dyn FnMut(RowRef<'_>, &mut Vec<u8>) -> Result<()>,
+        rows: CopiedRows<'_>,
+        limits: BuildLimits,
     ) -> Result<Arc<TableEntry>> {
         let made = self.temporary_table(new)?;
-        match self.copy(session, entry, &made.def, convert) {
-            Ok(_) => Ok(made),
+        match self.fill_temporary(session, entry, &made, rows, limits) {
+            Ok(()) => Ok(made),
             Err(error) => {
                 self.free_temporary(&made)?;
                 Err(error)
             }
         }
+    }
+
+    fn fill_temporary(
+        &self,
+        session: &Session,
+        entry: &TableEntry,
+        made: &TableEntry,
+        rows: CopiedRows<'_>,
+        limits: BuildLimits,
+    ) -> Result<()> {
+        let mut build = self.engine().begin_online_copy(&entry.storage, rows.into_row_copy(&made.storage), limits, Arc::default())?;
+        let filled = build.build(session.cancel()).and_then(|()| build.finish(session.cancel()));
+        filled.map(drop).map_err(|error| match error {
+            BuildError::Duplicate { index_no, row } => duplicate(&made.def, index_no, &row),
+            error => error.into(),
+        })
     }
 
     /// Forgets a temporary table and leaves its pages to the next start: a rollback that has failed before may be at work in them.

@@ -5,9 +5,6 @@
 
 use types::{ColumnType, Value};
 
-/// Most columns of a virtual table: their set is one word.
-pub const VIRTUAL_COLUMNS_MAX: usize = 64;
-
 /// Definition of a computed table. Lives as long as the program.
 #[derive(Debug)]
 pub struct VirtualTableDef {
@@ -15,7 +12,7 @@ pub struct VirtualTableDef {
     pub database: &'static str,
     /// Name as shown.
     pub name: &'static str,
-    /// Columns in the order of `SELECT *`; at most [`VIRTUAL_COLUMNS_MAX`].
+    /// Columns in the order of `SELECT *`.
     pub columns: Vec<VirtualColumn>,
     /// Positions of the string columns by whose values rows are found without making all others. Their collation compares bytes, and no
     /// value ends in spaces.
@@ -47,8 +44,8 @@ impl VirtualTableDef {
 /// What one reading of a computed table asks for. Both parts only spare work: rows and values beyond them do no harm.
 #[derive(Debug, Clone, Default)]
 pub struct VirtualRequest {
-    /// Bit per column: whether its value is used.
-    pub columns: u64,
+    /// Of each column whether its value is used; not, where nothing is said of it.
+    pub columns: Vec<bool>,
     /// For each of [`VirtualTableDef::keys`]: the values that the column must have one of; `None` for any.
     pub keys: Vec<Option<Vec<String>>>,
 }
@@ -56,7 +53,7 @@ pub struct VirtualRequest {
 impl VirtualRequest {
     /// Whether a column's value is used.
     pub fn uses(&self, column: usize) -> bool {
-        self.columns & 1 << column != 0
+        self.columns.get(column).copied().unwrap_or(false)
     }
 
     /// Whether rows with this value of a key column are wanted.
@@ -81,8 +78,8 @@ mod tests {
     fn a_request_without_keys_wants_everything() {
         let all = VirtualRequest::default();
         assert!(all.wants(0, "x"));
-        let some = VirtualRequest { columns: 0b100, keys: vec![None, Some(vec!["a".into()])] };
+        let some = VirtualRequest { columns: vec![false, false, true], keys: vec![None, Some(vec!["a".into()])] };
         assert!(some.wants(0, "x") && some.wants(1, "a") && !some.wants(1, "b"));
-        assert!(some.uses(2) && !some.uses(1));
+        assert!(some.uses(2) && !some.uses(1) && !some.uses(70));
     }
 }

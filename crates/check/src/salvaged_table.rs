@@ -188,8 +188,11 @@ impl Rows<'_, '_> {
         let spec = self.table.spec;
         let row =
             WholeRow::read(self.table.pages, spec.indexes[0].id, &spec.layouts, stored, |_| true).map_err(|refused| refused.to_string())?;
-        let mut values: Vec<Value> = Vec::with_capacity(self.table.def.columns.len());
-        row.columns().values(&mut values).map_err(|_| "a column cannot be read".to_owned())?;
+        let columns = row.columns();
+        // Generated columns are not written; those that the row has not may have no value.
+        let value = |column| if columns.layout().is_computed(column) { Ok(Value::Null) } else { columns.value(column) };
+        let values: Result<Vec<Value>, _> = (0..self.table.def.columns.len()).map(value).collect();
+        let values = values.map_err(|_| "a column cannot be read".to_owned())?;
         if finished {
             self.add(&values);
         } else {

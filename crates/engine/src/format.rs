@@ -40,11 +40,13 @@ pub enum Feature {
     RowVersions,
     /// Rows inserted in runs: operation 0x2c on leaves, undo records of kind 7.
     InsertRuns,
+    /// Generated columns that older rows lack, added without touching the rows: a column of a definition that has an expression and came after other versions.
+    ComputedColumns,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 13] = [
+    pub const ALL: [Feature; 14] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -58,6 +60,7 @@ impl Feature {
         Feature::Histograms,
         Feature::RowVersions,
         Feature::InsertRuns,
+        Feature::ComputedColumns,
     ];
 
     /// The format that it came with.
@@ -72,7 +75,8 @@ impl Feature {
             | Feature::PreparedTables
             | Feature::Histograms
             | Feature::RowVersions
-            | Feature::InsertRuns => 5,
+            | Feature::InsertRuns
+            | Feature::ComputedColumns => 5,
         }
     }
 
@@ -92,6 +96,7 @@ impl Feature {
             Feature::Histograms => "histograms of columns",
             Feature::RowVersions => "columns dropped or moved without touching the rows",
             Feature::InsertRuns => "inserting rows in runs",
+            Feature::ComputedColumns => "generated columns added without touching the rows",
         }
     }
 }

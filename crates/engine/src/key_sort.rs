@@ -1,4 +1,4 @@
-//! Sorting the keys of a new index: in memory while they fit, by sorted runs in a temporary file past that.
+//! Sorting the keys of a new index, or rows by a new primary key: in memory while they fit, by sorted runs in a temporary file past that.
 //!
 //! # Invariants
 //! 1. Keys come out ascending, each as it went in.
@@ -35,6 +35,17 @@ impl Keys {
         let user_bytes = (self.bytes.len() - start) as u32;
         self.bytes.extend_from_slice(primary_key);
         self.keys.push((start, user_bytes, self.bytes.len()));
+        Ok(())
+    }
+
+    /// Adds a key of which only the first part says where it belongs, with what is behind it.
+    pub(crate) fn push_pair(&mut self, key: &[u8], rest: &[u8]) -> Result<()> {
+        let start = self.bytes.len();
+        memory::reserve(&mut self.bytes, key.len() + rest.len()).map_err(|_| Error::Killed)?;
+        memory::reserve(&mut self.keys, 1).map_err(|_| Error::Killed)?;
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(rest);
+        self.keys.push((start, key.len() as u32, self.bytes.len()));
         Ok(())
     }
 

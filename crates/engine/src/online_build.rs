@@ -1,30 +1,31 @@
-//! Building secondary indexes while others write the table. Why it is right: `docs/design/online-index.md`.
+//! Building secondary indexes, and whole tables from the rows of others (`row_copy.rs`), while others write the table. Why it is right: `docs/design/online-index.md`.
 //!
 //! The rows are read as of a snapshot that was taken while nobody else had the table; meanwhile transactions note the keys of the rows that they change
 //! (`changed_keys.rs`). Then, in rounds: a newer snapshot is taken, what was noted is taken out, and for each of those keys the entries as of the older
-//! snapshot are replaced by those as of the newer one. The last round is run while nobody else has the table again.
+//! snapshot are replaced by those as of the newer one; of a copy, the rows, too. The last round is run while nobody else has the table again.
 //!
 //! # Invariants
 //! 1. The trees are nobody else's: no transaction, no purge and no recovery touches them before the dictionary names them.
-//! 2. After the build, and after each round, the trees hold exactly the entries of the rows that the snapshot `seen` sees.
+//! 2. After the build, and after each round, the trees hold exactly the entries (of a copy: the rows and entries) of the rows that the snapshot `seen` sees.
 //! 3. What a round must look at was noted before: a transaction that the newer snapshot sees and the older one does not has noted its keys before it
 //!    finished, so before the newer snapshot; and a key whose changers were not all seen is put back for the next round.
 //! 4. Of a round all entries are removed before the first is added, so that two rows with one key in a unique index are two committed rows.
 
 use crate::build::{BuildError, key_has_null};
+use crate::build_progress::{BuildProgress, BuildStage};
 use crate::changed_keys::{ChangedKeys, Changers};
 use crate::engine::Engine;
 use crate::key_sort::{KeySort, Keys};
+use crate::row_copy::{NewRow, RowCopy};
+use crate::scan::RowBatch;
 use crate::session::{Isolation, Session};
 use crate::table::{IndexSpec, Table, new_entry_value};
 use crate::{Direction, Error, KeyRange, Read, Result, Step};
-use btree::{BTree, Seek};
+use btree::{BTree, Builder, Seek};
 use lock_manager::Cancel;
 use record::RowRef;
 use std::sync::Arc;
-use std::time::Instant;
 use sync::atomic::{AtomicBool, Ordering};
-use sync::{Mutex, Rank};
 
 type BuildResult<T> = std::result::Result<T, BuildError>;
 
@@ -42,104 +43,16 @@ pub struct BuildLimits {
     pub directory: Option<Arc<spill::Directory>>,
 }
 
-/// What a build does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuildStage {
-    /// Rows are read.
-    Read,
-    /// Keys are sorted and merged, and put into the trees.
-    Fill,
-    /// What was changed meanwhile is carried over.
-    CatchUp,
-    /// The same, while nobody else has the table.
-    LastRound,
-}
-
-/// How far a build is, for others to look at.
-#[derive(Debug)]
-pub struct BuildProgress {
-    stages: Mutex<Vec<StageLook>>,
-}
-
-/// A stage of a build.
-#[derive(Debug, Clone, Copy)]
-pub struct StageLook {
-    /// Which.
-    pub stage: BuildStage,
-    /// Since when.
-    pub begun: Instant,
-    /// Until when.
-    pub ended: Option<Instant>,
-    /// Rows, entries or keys that are done.
-    pub done: u64,
-    /// Of so many, as far as is known.
-    pub of: u64,
-}
-
-impl Default for BuildProgress {
-    fn default() -> BuildProgress {
-        BuildProgress { stages: Mutex::new(Rank::Leaf, Vec::new()) }
-    }
-}
-
-impl BuildProgress {
-    /// Begins a stage, or goes on with it.
-    fn begin(&self, stage: BuildStage, of: u64) {
-        let mut stages = self.stages.lock();
-        match stages.last_mut() {
-            Some(last) if last.stage == stage => {
-                // What there was is done.
-                last.done = last.of;
-                last.of += of;
-            }
-            last => {
-                let now = Instant::now();
-                if let Some(last) = last {
-                    last.finish(now);
-                }
-                stages.push(StageLook { stage, begun: now, ended: None, done: 0, of });
-            }
-        }
-    }
-
-    fn add(&self, done: u64) {
-        if let Some(last) = self.stages.lock().last_mut() {
-            last.done += done;
-            last.of = last.of.max(last.done);
-        }
-    }
-
-    /// The build has ended, one way or another.
-    pub fn end(&self) {
-        if let Some(last) = self.stages.lock().last_mut() {
-            last.ended.get_or_insert_with(Instant::now);
-        }
-    }
-
-    /// All stages so far; the last one is the one it is at.
-    pub fn stages(&self) -> Vec<StageLook> {
-        self.stages.lock().clone()
-    }
-}
-
-impl StageLook {
-    fn finish(&mut self, now: Instant) {
-        self.of = self.of.max(self.done);
-        if self.stage == BuildStage::Read {
-            // The rows were guessed.
-            self.of = self.done;
-        }
-        self.done = self.of;
-        self.ended = Some(now);
-    }
-}
-
-/// Indexes under construction beside writers.
-pub struct OnlineBuild {
+/// Indexes, or a table with all of them, under construction beside writers.
+pub struct OnlineBuild<'c> {
+    engine: Arc<Engine>,
     /// Whose changes are noted.
     table: Arc<Table>,
-    /// The same rows, read by the layouts of the new definition.
+    /// The same rows: for indexes read by the layouts of the new definition.
     reader: Arc<Table>,
+    /// Where rows are copied to. Without, new indexes are added to those that they have.
+    copy: Option<RowCopy<'c>>,
+    /// Secondary indexes under construction.
     indexes: Vec<(IndexSpec, BTree)>,
     changed: Arc<ChangedKeys>,
     /// Holds the snapshot that the trees are of.
@@ -163,7 +76,33 @@ impl Engine {
         new: Vec<IndexSpec>,
         limits: BuildLimits,
         progress: Arc<BuildProgress>,
-    ) -> Result<OnlineBuild> {
+    ) -> Result<OnlineBuild<'static>> {
+        self.begin_build(table, reader, None, new, limits, progress)
+    }
+
+    /// The same for a copy of all rows: the trees of its table are filled, of which the caller opens and forgets the table.
+    pub fn begin_online_copy<'c>(
+        self: &Arc<Engine>,
+        table: &Arc<Table>,
+        copy: RowCopy<'c>,
+        limits: BuildLimits,
+        progress: Arc<BuildProgress>,
+    ) -> Result<OnlineBuild<'c>> {
+        let spec =
+            |index: &crate::Index| IndexSpec { id: index.id, root: index.tree.root, parts: index.parts.clone(), unique: index.unique };
+        let new = copy.target.indexes[1..].iter().map(spec).collect();
+        self.begin_build(table, Arc::clone(table), Some(copy), new, limits, progress)
+    }
+
+    fn begin_build<'c>(
+        self: &Arc<Engine>,
+        table: &Arc<Table>,
+        reader: Arc<Table>,
+        copy: Option<RowCopy<'c>>,
+        new: Vec<IndexSpec>,
+        limits: BuildLimits,
+        progress: Arc<BuildProgress>,
+    ) -> Result<OnlineBuild<'c>> {
         let mut seen = self.connect();
         seen.begin(Isolation::RepeatableRead, true);
         seen.ensure_view()?;
@@ -173,8 +112,10 @@ impl Engine {
             (index, tree)
         });
         let build = OnlineBuild {
+            engine: Arc::clone(self),
             table: Arc::clone(table),
             reader,
+            copy,
             indexes: indexes.collect(),
             changed: Arc::clone(&changed),
             seen,
@@ -189,16 +130,21 @@ impl Engine {
     }
 }
 
-impl OnlineBuild {
+impl OnlineBuild<'_> {
     /// Fills the trees with the rows of the snapshot. Once, and before the first round.
     pub fn build(&mut self, cancel: &Cancel) -> BuildResult<()> {
-        let count = self.indexes.len().max(1);
-        let new_sort = || KeySort::new(self.limits.sort_bytes_max / count, self.limits.directory.clone());
-        let mut sorts: Vec<KeySort> = self.indexes.iter().map(|_| new_sort()).collect();
+        let sorts_rows = self.copy.as_ref().is_some_and(|copy| !copy.is_in_order());
+        let count = self.indexes.len() + usize::from(sorts_rows);
+        let new_sort = || KeySort::new(self.limits.sort_bytes_max / count.max(1), self.limits.directory.clone());
+        // The rows' own is the last.
+        let mut sorts: Vec<KeySort> = (0..count).map(|_| new_sort()).collect();
         self.progress.begin(BuildStage::Read, self.reader.rows_estimate());
         self.read_rows(&mut sorts, cancel)?;
         let rows = self.progress.stages().last().map_or(0, |last| last.done);
-        self.progress.begin(BuildStage::Fill, rows * self.indexes.len() as u64);
+        self.progress.begin(BuildStage::Fill, rows * count as u64);
+        if sorts_rows && let Some(sort) = sorts.pop() {
+            self.fill_rows(sort, cancel)?;
+        }
         for (no, sort) in sorts.into_iter().enumerate() {
             self.fill(no, sort, cancel)?;
         }
@@ -207,13 +153,25 @@ impl OnlineBuild {
     }
 
     fn read_rows(&mut self, sorts: &mut [KeySort], cancel: &Cancel) -> BuildResult<()> {
-        let OnlineBuild { seen, reader, indexes, progress, held, changed, .. } = self;
+        let OnlineBuild { engine, seen, reader, copy, indexes, progress, held, changed, .. } = self;
+        let target = copy.as_ref().map(|copy| Arc::clone(&copy.target));
+        let mut builder: Option<Builder<'_>> = match (&target, copy.as_ref()) {
+            (Some(target), Some(copy)) if copy.is_in_order() => Some(target.primary().tree.builder(base::TxnId::NONE)?),
+            _ => None,
+        };
         let mut scan = seen.scan(reader, 0, KeyRange::all(), Direction::Forward, Read::Snapshot)?;
+        let (mut batch, mut new) = (RowBatch::default(), NewRow::default());
         loop {
             let (mut rows, mut failed) = (0, None);
             let mut key = Vec::new();
+            let copies = target.is_some();
             let more = scan.for_each(|row, primary_key| {
                 rows += 1;
+                if copies {
+                    // Converted and written without the leaf's latch.
+                    batch.push(row, primary_key);
+                    return if batch.is_full(STRETCH as usize) { Step::Stop } else { Step::Continue };
+                }
                 key.clear();
                 primary_key.append_to(&mut key);
                 for ((index, _), sort) in indexes.iter().zip(sorts.iter_mut()) {
@@ -227,6 +185,22 @@ impl OnlineBuild {
             if let Some(error) = failed {
                 return Err(error.into());
             }
+            if let Some(copy) = copy {
+                for no in 0..batch.len() {
+                    copy.convert(batch.key(no), batch.row(reader, no)?, &mut new)?;
+                    copy.note_counter(&new);
+                    for ((index, _), sort) in indexes.iter().zip(sorts.iter_mut()) {
+                        sort.keys.push(new.row(&copy.target), &index.parts, &new.key)?;
+                    }
+                    copy.store(engine, &mut new)?;
+                    match (&mut builder, sorts.last_mut()) {
+                        (Some(builder), _) => builder.push(&new.key, &new.bytes)?,
+                        (None, Some(sort)) => sort.keys.push_pair(&new.key, &new.bytes)?,
+                        (None, None) => {}
+                    }
+                }
+                batch.clear();
+            }
             progress.add(rows);
             look_at(cancel, changed)?;
             for sort in sorts.iter_mut().filter(|sort| sort.is_full()) {
@@ -234,27 +208,57 @@ impl OnlineBuild {
             }
             held.resize(sorts.iter().map(|sort| sort.keys.bytes()).sum::<u64>() + changed.bytes());
             if !more {
+                if let Some(builder) = builder {
+                    builder.finish()?;
+                }
                 return Ok(());
             }
         }
     }
 
+    /// Fills the tree of rows that were sorted by their new keys.
+    fn fill_rows(&self, sort: KeySort, cancel: &Cancel) -> BuildResult<()> {
+        let Some(copy) = &self.copy else { return Ok(()) };
+        let put = |builder: &mut Builder<'_>, row: &[u8], key_bytes: usize| builder.push(&row[..key_bytes], &row[key_bytes..]);
+        match self.pour(&copy.target.primary().tree, sort, |_| Ok(true), put, cancel) {
+            Ok(()) => Ok(()),
+            Err(Stopped::Build(error)) => Err(error),
+            Err(Stopped::Duplicate(stored)) => Err(BuildError::Duplicate { index_no: 0, row: copy.whole(&self.engine, &stored)? }),
+        }
+    }
+
     fn fill(&mut self, no: usize, sort: KeySort, cancel: &Cancel) -> BuildResult<()> {
         let (index, tree) = &self.indexes[no];
-        let mut builder = tree.builder(base::TxnId::NONE)?;
-        let (mut before, mut before_bytes, mut since_look) = (Vec::new(), 0, 0);
-        let filled = sort.drain(|key, user_bytes| {
-            if index.unique
-                && !before.is_empty()
-                && before[..before_bytes] == key[..user_bytes]
-                && !key_has_null(&self.reader, &index.parts, &key[..user_bytes])?
-            {
+        let is_unique = |user: &[u8]| -> Result<bool> { Ok(index.unique && !key_has_null(self.keyed(), &index.parts, user)?) };
+        let put = |builder: &mut Builder<'_>, key: &[u8], user_bytes: usize| builder.push(key, &new_entry_value(0, user_bytes));
+        match self.pour(tree, sort, is_unique, put, cancel) {
+            Ok(()) => Ok(()),
+            Err(Stopped::Build(error)) => Err(error),
+            Err(Stopped::Duplicate(primary_key)) => {
+                let row = row_of(&self.engine, self.copy.as_ref(), &mut self.seen, &self.reader, &primary_key)?;
+                Err(BuildError::Duplicate { index_no: self.number_of(no), row })
+            }
+        }
+    }
+
+    /// Fills an empty tree with what was sorted. Two of one key, where `is_unique` says that there must be none, end it.
+    fn pour(
+        &self,
+        tree: &BTree,
+        sort: KeySort,
+        is_unique: impl Fn(&[u8]) -> Result<bool>,
+        put: impl Fn(&mut Builder<'_>, &[u8], usize) -> btree::Result<()>,
+        cancel: &Cancel,
+    ) -> std::result::Result<(), Stopped> {
+        let mut builder = tree.builder(base::TxnId::NONE).map_err(Error::from)?;
+        let (mut before, mut is_first, mut since_look) = (Vec::<u8>::new(), true, 0);
+        sort.drain(|key, user_bytes| {
+            if !std::mem::take(&mut is_first) && before == key[..user_bytes] && is_unique(&key[..user_bytes])? {
                 return Err(Stopped::Duplicate(key[user_bytes..].to_vec()));
             }
             before.clear();
-            before.extend_from_slice(key);
-            before_bytes = user_bytes;
-            builder.push(key, &new_entry_value(0, user_bytes)).map_err(Error::from)?;
+            before.extend_from_slice(&key[..user_bytes]);
+            put(&mut builder, key, user_bytes).map_err(Error::from)?;
             since_look += 1;
             if since_look == STRETCH {
                 since_look = 0;
@@ -262,19 +266,19 @@ impl OnlineBuild {
                 look_at(cancel, &self.changed).map_err(Stopped::Build)?;
             }
             Ok(())
-        });
-        match filled {
-            Ok(()) => {
-                builder.finish()?;
-                Ok(())
-            }
-            Err(Stopped::Build(error)) => Err(error),
-            Err(Stopped::Duplicate(primary_key)) => {
-                drop(builder);
-                let row = row_of(&mut self.seen, &self.reader, &primary_key)?;
-                Err(BuildError::Duplicate { index_no: no, row })
-            }
-        }
+        })?;
+        builder.finish().map_err(Error::from)?;
+        Ok(())
+    }
+
+    /// The table whose rows have the columns that the parts of indexes name.
+    fn keyed(&self) -> &Table {
+        self.copy.as_ref().map_or(&self.reader, |copy| &copy.target)
+    }
+
+    /// The position of a secondary index in the list that errors speak of: of a copy all indexes are new.
+    fn number_of(&self, no: usize) -> usize {
+        no + usize::from(self.copy.is_some())
     }
 
     /// Keys that wait for the next round.
@@ -295,6 +299,9 @@ impl OnlineBuild {
             // What is unfinished in spite of all would be missed.
             return Err(Error::LockWaitTimeout.into());
         }
+        if let Some(copy) = &self.copy {
+            copy.finish();
+        }
         Ok(keys)
     }
 
@@ -304,6 +311,7 @@ impl OnlineBuild {
         self.newer.begin(Isolation::RepeatableRead, true);
         self.newer.ensure_view()?;
         let keys = self.changed.take();
+        let stage = if self.copy.is_some() { BuildStage::CatchUpRows } else { stage };
         self.progress.begin(stage, keys.len() as u64);
         let count = keys.len() as u64;
         let mut moves = Moves::new(self.indexes.len());
@@ -330,8 +338,11 @@ impl OnlineBuild {
         Ok(count)
     }
 
-    /// The entries that a row leaves and gets between the two snapshots.
-    fn compare(&mut self, key: &[u8], moves: &mut Moves) -> Result<()> {
+    /// What a row leaves and gets between the two snapshots.
+    fn compare(&mut self, key: &[u8], moves: &mut Moves) -> BuildResult<()> {
+        if self.copy.is_some() {
+            return self.compare_copies(key, moves);
+        }
         let OnlineBuild { seen, newer, reader, indexes, .. } = self;
         let entries = |session: &mut Session, into: &mut [Keys]| -> Result<bool> {
             let found = session.get(reader, key, Read::Snapshot, |row| -> Result<()> {
@@ -341,11 +352,35 @@ impl OnlineBuild {
         };
         let (was, is) = (entries(seen, &mut moves.removed)?, entries(newer, &mut moves.added)?);
         if was && is {
-            for (removed, added) in moves.removed.iter_mut().zip(&mut moves.added) {
-                if removed.last() == added.last() {
-                    removed.pop();
-                    added.pop();
-                }
+            moves.cancel_out();
+        }
+        Ok(())
+    }
+
+    /// The same of a copy: of rows the keys, and by which old key they are found.
+    fn compare_copies(&mut self, key: &[u8], moves: &mut Moves) -> BuildResult<()> {
+        let OnlineBuild { seen, newer, reader, indexes, copy: Some(copy), .. } = self else { return Ok(()) };
+        let (was, is) = (bytes_of(seen, reader, key)?, bytes_of(newer, reader, key)?);
+        if was == is {
+            // One version.
+            return Ok(());
+        }
+        let (mut old, mut new) = (NewRow::default(), NewRow::default());
+        let sides =
+            [(&was, &mut old, &mut moves.rows_removed, &mut moves.removed), (&is, &mut new, &mut moves.rows_added, &mut moves.added)];
+        for (bytes, row, rows, entries) in sides {
+            let Some(bytes) = bytes else { continue };
+            copy.convert(key, reader.row_ref(bytes)?, row)?;
+            rows.push_pair(&row.key, key)?;
+            for ((index, _), keys) in indexes.iter().zip(entries) {
+                keys.push(row.row(&copy.target), &index.parts, &row.key)?;
+            }
+        }
+        if was.is_some() && is.is_some() {
+            moves.cancel_out();
+            if old.key == new.key && old.bytes == new.bytes {
+                moves.rows_removed.pop();
+                moves.rows_added.pop();
             }
         }
         Ok(())
@@ -360,20 +395,42 @@ impl OnlineBuild {
         for ((_, tree), keys) in self.indexes.iter().zip(&mut moves.removed) {
             keys.sort();
             for no in 0..keys.len() {
-                remove(tree, keys.key(no).0)?;
+                take(tree, keys.key(no).0)?;
                 look(&self.changed)?;
             }
         }
-        for (index_no, ((index, tree), keys)) in self.indexes.iter().zip(&mut moves.added).enumerate() {
-            keys.sort();
-            for no in 0..keys.len() {
-                let (key, user_bytes) = keys.key(no);
-                let user = &key[..user_bytes];
-                if index.unique && !key_has_null(&self.reader, &index.parts, user)? && has_user_key(tree, user)? {
-                    let row = row_of(&mut self.newer, &self.reader, &key[user_bytes..])?;
-                    return Err(BuildError::Duplicate { index_no, row });
+        let OnlineBuild { engine, reader, newer, changed, copy, .. } = self;
+        if let Some(copy) = copy {
+            moves.rows_removed.sort();
+            for no in 0..moves.rows_removed.len() {
+                let (key, key_bytes) = moves.rows_removed.key(no);
+                copy.remove(engine, &key[..key_bytes])?;
+                look(changed)?;
+            }
+            moves.rows_added.sort();
+            let mut new = NewRow::default();
+            for no in 0..moves.rows_added.len() {
+                let (both, key_bytes) = moves.rows_added.key(no);
+                let old_key = &both[key_bytes..];
+                // Read again: the rows of a round may be more than memory should hold.
+                let bytes = bytes_of(newer, reader, old_key)?.ok_or_else(|| Error::corrupt("a snapshot has lost a row"))?;
+                copy.convert(old_key, reader.row_ref(&bytes)?, &mut new)?;
+                if !copy.add(engine, &mut new)? {
+                    return Err(BuildError::Duplicate { index_no: 0, row: new.bytes });
                 }
-                add(tree, key, user_bytes)?;
+                look(changed)?;
+            }
+        }
+        for (no, ((index, tree), keys)) in self.indexes.iter().zip(&mut moves.added).enumerate() {
+            keys.sort();
+            for at in 0..keys.len() {
+                let (key, user_bytes) = keys.key(at);
+                let user = &key[..user_bytes];
+                if index.unique && !key_has_null(self.keyed(), &index.parts, user)? && has_user_key(tree, user)? {
+                    let row = row_of(&self.engine, self.copy.as_ref(), &mut self.newer, &self.reader, &key[user_bytes..])?;
+                    return Err(BuildError::Duplicate { index_no: self.number_of(no), row });
+                }
+                put(tree, key, &new_entry_value(0, user_bytes))?;
                 look(&self.changed)?;
             }
         }
@@ -381,13 +438,13 @@ impl OnlineBuild {
     }
 }
 
-impl Drop for OnlineBuild {
+impl Drop for OnlineBuild<'_> {
     fn drop(&mut self) {
         self.table.watch.set(None);
     }
 }
 
-impl std::fmt::Debug for OnlineBuild {
+impl std::fmt::Debug for OnlineBuild<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "OnlineBuild(table {}, {:?}, {:?})", self.table.id, self.progress.stages().last(), self.changed)
     }
@@ -396,7 +453,7 @@ impl std::fmt::Debug for OnlineBuild {
 /// Why filling a tree ended early.
 enum Stopped {
     Build(BuildError),
-    /// The primary key of the second of two rows with one key.
+    /// What is behind the key of the second of two with one key: the primary key of an entry's row, or a stored row.
     Duplicate(Vec<u8>),
 }
 
@@ -406,20 +463,35 @@ impl From<Error> for Stopped {
     }
 }
 
-/// Entries to be removed and added, by index.
+/// What is to be removed and added.
 struct Moves {
+    /// Entries, by index.
     removed: Vec<Keys>,
     added: Vec<Keys>,
+    /// Of rows that are copied: the new key, and behind it the old one.
+    rows_removed: Keys,
+    rows_added: Keys,
 }
 
 impl Moves {
     fn new(indexes: usize) -> Moves {
         let empty = || (0..indexes).map(|_| Keys::default()).collect();
-        Moves { removed: empty(), added: empty() }
+        Moves { removed: empty(), added: empty(), rows_removed: Keys::default(), rows_added: Keys::default() }
+    }
+
+    /// Of the newest row's entries, those stay that it leaves and gets.
+    fn cancel_out(&mut self) {
+        for (removed, added) in self.removed.iter_mut().zip(&mut self.added) {
+            if removed.last() == added.last() {
+                removed.pop();
+                added.pop();
+            }
+        }
     }
 
     fn bytes(&self) -> u64 {
-        self.removed.iter().chain(&self.added).map(Keys::bytes).sum()
+        let entries = self.removed.iter().chain(&self.added);
+        entries.chain([&self.rows_removed, &self.rows_added]).map(Keys::bytes).sum()
     }
 }
 
@@ -430,40 +502,49 @@ fn look_at(cancel: &Cancel, changed: &ChangedKeys) -> BuildResult<()> {
     if changed.has_overflown() { Err(BuildError::TooManyChanges) } else { Ok(()) }
 }
 
-/// The stored bytes of a row as `session` sees it, for a message.
-fn row_of(session: &mut Session, reader: &Arc<Table>, key: &[u8]) -> Result<Vec<u8>> {
-    Ok(session.get(reader, key, Read::Snapshot, |row: RowRef<'_>| row.bytes().to_vec())?.unwrap_or_default())
+/// The whole bytes of a row as `session` sees it.
+fn bytes_of(session: &mut Session, reader: &Arc<Table>, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    session.get(reader, key, Read::Snapshot, |row: RowRef<'_>| row.bytes().to_vec())
 }
 
-fn remove(tree: &BTree, entry: &[u8]) -> Result<()> {
-    let mut leaf = tree.write(entry)?;
-    if leaf.found().is_none() {
-        return Err(Error::corrupt("an entry is missing in an index under construction"));
+/// The whole row that an entry is of, for a message.
+fn row_of(engine: &Engine, copy: Option<&RowCopy<'_>>, session: &mut Session, reader: &Arc<Table>, key: &[u8]) -> Result<Vec<u8>> {
+    match copy {
+        Some(copy) => copy.row_at(engine, key),
+        None => Ok(bytes_of(session, reader, key)?.unwrap_or_default()),
     }
+}
+
+/// Takes an entry out of a tree that is nobody else's; returns its value.
+pub(crate) fn take(tree: &BTree, key: &[u8]) -> Result<Vec<u8>> {
+    let mut leaf = tree.write(key)?;
+    let Some(value) = leaf.found().map(<[u8]>::to_vec) else {
+        return Err(Error::corrupt("an entry is missing in a tree under construction"));
+    };
     leaf.remove(|_| {});
     let shrink = leaf.is_underfull();
     leaf.finish();
     if shrink {
-        tree.shrink(entry)?;
+        tree.shrink(key)?;
     }
-    Ok(())
+    Ok(value)
 }
 
-fn add(tree: &BTree, entry: &[u8], user_bytes: usize) -> Result<()> {
-    let value = new_entry_value(0, user_bytes);
+/// Puts an entry into a tree that is nobody else's.
+pub(crate) fn put(tree: &BTree, key: &[u8], value: &[u8]) -> Result<()> {
     loop {
-        let mut leaf = tree.write(entry)?;
+        let mut leaf = tree.write(key)?;
         if leaf.found().is_some() {
-            return Err(Error::corrupt("an entry is there twice in an index under construction"));
+            return Err(Error::corrupt("an entry is there twice in a tree under construction"));
         }
-        match leaf.insert(&value, |_| {})? {
+        match leaf.insert(value, |_| {})? {
             Ok(()) => {
                 leaf.finish();
                 return Ok(());
             }
             Err(btree::NoRoom) => {
                 drop(leaf);
-                tree.make_room(entry, value.len())?;
+                tree.make_room(key, value.len())?;
             }
         }
     }

@@ -79,6 +79,17 @@ struct Item {
 }
 
 impl Batch {
+    /// With room for all that a batch takes: growing, it would be copied, and its memory fetched from the system, twice over.
+    fn with_room() -> Batch {
+        Batch {
+            // The record that fills it may be larger than what is left; then it grows after all.
+            bytes: Vec::with_capacity(BATCH_BYTES + (BATCH_BYTES >> 3)),
+            ops: Vec::with_capacity(BATCH_OPS),
+            keys: Vec::with_capacity(BATCH_OPS),
+            sorted: Vec::with_capacity(BATCH_OPS),
+        }
+    }
+
     fn push(&mut self, page: PageNo, start: Lsn, end: Lsn, op: u8, payload: &[u8]) {
         self.ops.push(Item { page, start, end, at: self.bytes.len() as u32, len: payload.len() as u32 });
         self.bytes.push(op);
@@ -316,7 +327,7 @@ struct Shared {
 
 impl Hands for Shared {
     fn hand_over(&mut self, share: usize, batch: &mut Batch) -> Result<bool> {
-        let next = self.empty.try_recv().unwrap_or_default();
+        let next = self.empty.try_recv().unwrap_or_else(|_| Batch::with_room());
         // A worker that has failed takes no more; its error is told when all have ended.
         Ok(self.workers[share].send(std::mem::replace(batch, next)).is_ok())
     }

@@ -14,7 +14,6 @@ use crate::table::Table;
 use crate::{Error, Result};
 use btree::{Cursor, KeyRef, Pace, Seek};
 use record::RowRef;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// Order of a scan.
@@ -221,14 +220,20 @@ impl Session {
         Scan { session: self, state }
     }
 
+    /// The first key of an index in a range as it stands now, whoever wrote its entry and whether that is deleted. By the time the caller looks at it
+    /// another may come first.
+    ///
+    /// # Errors
+    /// What reading pages meets.
+    pub fn first_key(&self, table: &Table, index_no: usize, range: &KeyRange) -> Result<Option<Vec<u8>>> {
+        let mut cursor = table.indexes[index_no].tree.cursor();
+        cursor.seek(&range.lower, Seek::AtOrAfter)?;
+        Ok((cursor.valid() && range.below_upper(cursor.key())).then(|| cursor.key().to_vec()))
+    }
+
     /// Entries of a range, by a look at the tree's inner pages; delete-marked ones count.
     pub fn estimate(&self, table: &Table, index_no: usize, range: &KeyRange) -> Result<u64> {
-        let counted = table.indexes[index_no].tree.count_estimate(Bound::Included(&range.lower), range.upper_bound());
-        match counted.map_err(Error::from) {
-            // A damaged page fails those who need it; whoever plans may come to do without.
-            Err(Error::Corruption { .. }) => Ok(table.rows_estimate()),
-            other => other,
-        }
+        crate::statistics::entries_in(table, index_no, range)
     }
 }
 

@@ -112,7 +112,7 @@ impl EntryMoves {
 /// Whether the stored bytes of all parts are the same.
 pub(crate) fn same_parts(index: &Index, old: RowRef<'_>, new: RowRef<'_>) -> Result<bool> {
     for part in &index.parts {
-        if old.column_bytes(part.column).map_err(unreadable)? != new.column_bytes(part.column).map_err(unreadable)? {
+        if !old.same_bytes(new, part.column).map_err(unreadable)? {
             return Ok(false);
         }
     }
@@ -120,8 +120,9 @@ pub(crate) fn same_parts(index: &Index, old: RowRef<'_>, new: RowRef<'_>) -> Res
 }
 
 pub(crate) fn has_null(index: &Index, row: RowRef<'_>) -> Result<bool> {
+    let mut space = Vec::new();
     for part in &index.parts {
-        if row.column_bytes(part.column).map_err(unreadable)?.is_none() {
+        if row.bytes_in(part.column, &mut space).map_err(unreadable)?.is_none() {
             return Ok(true);
         }
     }

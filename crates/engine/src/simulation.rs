@@ -125,7 +125,7 @@ pub fn lose_older_skips(engine: &Engine) {
 }
 
 /// A bug: the build of an index forgets the keys of changes that its snapshot does not see yet.
-pub fn forget_unseen(build: &crate::OnlineBuild) {
+pub fn forget_unseen(build: &crate::OnlineBuild<'_>) {
     build.forgets_unseen.store(true, sync::atomic::Ordering::Relaxed);
 }
 

@@ -11,6 +11,7 @@ use types::{Collation, ColumnType, Value};
 mod check;
 mod checkpoints;
 mod concurrent;
+mod copies;
 mod covered;
 mod damage;
 mod disk_full;
@@ -28,6 +29,7 @@ mod recovery;
 mod restarts;
 mod runs;
 mod staged;
+mod statistics;
 mod undone;
 
 /// A seed: `ENGINE_SEED` to replay a run, else another one each time.

@@ -59,7 +59,9 @@ impl From<::spill::Failure> for Error {
 
 impl From<base::Malformed> for Error {
     fn from(_: base::Malformed) -> Error {
-        Error::Sql(SqlError::with_message(1712, "Index or row bytes are corrupted"))
+        // A column of the row may have been one that is computed.
+        let failure = crate::computed::take_failure();
+        Error::Sql(failure.unwrap_or_else(|| SqlError::with_message(1712, "Index or row bytes are corrupted")))
     }
 }
 

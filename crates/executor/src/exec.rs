@@ -6,6 +6,7 @@ use crate::context::StatementContext;
 use crate::errors::Error;
 use crate::memory::Memory;
 use crate::run::Result;
+use crate::spill::Kept;
 use engine::{Read, Wait};
 use planner::expr::Slot;
 use planner::plan::{Body, Plan};
@@ -32,7 +33,7 @@ impl Scratch {
 /// Rows that were computed once.
 pub struct Cache {
     /// The rows.
-    pub rows: Rc<Vec<Box<[Value]>>>,
+    pub(crate) rows: Rc<Kept>,
     /// Values of the outer slots they were computed for.
     pub outer: Vec<Value>,
     /// The same as a hash table.

@@ -5,6 +5,9 @@
 //! 1. A group is met once: the next one is looked for behind all entries of it.
 //! 2. Of a group in which the filter asks for more than the parts in common, the first row *that passes* is given out, not the first one: ranges may
 //!    hold more than the condition says.
+//! 3. Where reads lock, every key that the condition could accept lies in a range that was read with locks: in one of the ranges of a group that was
+//!    met, or between two groups that were met next to each other. Where the groups are is looked up without locks and may be out of date:
+//!    a group that is missed is read as part of what lies between.
 
 use crate::errors::internal;
 use crate::exec::Exec;
@@ -30,18 +33,35 @@ impl<'a> Exec<'a> {
             None => vec![KeyRange::all()],
         };
         if self.read_of(node.lock) != Read::Snapshot {
-            // A plan that was made for a consistent read and runs where reads lock.
-            for range in ranges {
-                if self.scan(node, index_no, range, false, next)? == Flow::Stop {
-                    return Ok(Flow::Stop);
-                }
-            }
-            return Ok(Flow::Continue);
+            return self.groups_locking(node, groups, ranges, next);
         }
         let within = self.within(node, groups)?;
         if !within.lists.is_empty() && within.lists.iter().all(Vec::is_empty) {
             return Ok(Flow::Continue);
         }
+        self.each_group(ranges, &mut |x, rest| {
+            let mut prefix = Vec::new();
+            if !x.first_entry(node, index_no, rest.clone(), Direction::Forward, Some((groups.parts as usize, &mut prefix)))? {
+                return Ok(None);
+            }
+            let flow = if groups.alike && !x.passes(node)? {
+                Flow::Continue
+            } else if within.lists.is_empty() {
+                x.ends_of(node, index_no, &prefix, within.ends, next)?
+            } else {
+                x.rows_within(node, index_no, &prefix, &within, next)?
+            };
+            Ok(Some((prefix, flow)))
+        })
+    }
+
+    /// Goes from group to group. `first` reads what is to be read of the first group of a range, and in front of it, and says which group it was; none is left
+    /// when it gives nothing.
+    fn each_group(
+        &mut self,
+        ranges: Vec<KeyRange>,
+        first: &mut dyn FnMut(&mut Exec<'a>, &KeyRange) -> Result<Option<(Vec<u8>, Flow)>>,
+    ) -> Result<Flow> {
         let mut passed: Vec<u8> = Vec::new();
         for mut rest in ranges {
             // A range may begin inside of a group whose beginning another one held.
@@ -50,17 +70,7 @@ impl<'a> Exec<'a> {
             }
             while !rest.is_empty() {
                 self.tick()?;
-                let mut prefix = Vec::new();
-                if !self.first_entry(node, index_no, rest.clone(), Direction::Forward, Some((groups.parts as usize, &mut prefix)))? {
-                    break;
-                }
-                let flow = if groups.alike && !self.passes(node)? {
-                    Flow::Continue
-                } else if within.lists.is_empty() {
-                    self.ends_of(node, index_no, &prefix, within.ends, next)?
-                } else {
-                    self.rows_within(node, index_no, &prefix, &within, next)?
-                };
+                let Some((prefix, flow)) = first(self, &rest)? else { break };
                 let behind = after_prefix(&prefix);
                 if flow == Flow::Stop || behind.is_empty() {
                     return Ok(flow);
@@ -70,6 +80,48 @@ impl<'a> Exec<'a> {
             }
         }
         Ok(Flow::Continue)
+    }
+
+    /// The same with locks. One entry of each group cannot be locked alone: such plans, made for consistent reads, read all of the ranges.
+    fn groups_locking(&mut self, node: &'a TableNode, groups: &'a Groups, ranges: Vec<KeyRange>, next: Next<'_, 'a>) -> Result<Flow> {
+        let index_no = groups.index as usize;
+        let skips = groups.ends == GroupEnds::All && groups.within.len() == 1;
+        let within = if skips { self.within(node, groups)?.lists.pop().unwrap_or_default() } else { Vec::new() };
+        if skips && within.is_empty() {
+            return Ok(Flow::Continue);
+        }
+        // Without locks on gaps nothing between the groups is to be kept as it is.
+        let locks_between = !self.session.as_deref().is_some_and(engine::Session::gives_back);
+        self.each_group(ranges, &mut |x, rest| {
+            let prefix = if skips { x.first_group(node, index_no, rest, groups.parts as usize)? } else { None };
+            let Some(prefix) = prefix else {
+                // No group is left, or each row is a group's.
+                let reads = locks_between || !skips;
+                let flow = if reads { x.scan(node, index_no, rest.clone(), false, next)? } else { Flow::Continue };
+                return Ok((flow == Flow::Stop).then_some((Vec::new(), flow)));
+            };
+            let between = KeyRange { lower: rest.lower.clone(), upper: prefix.clone() };
+            let mut flow = Flow::Continue;
+            if locks_between && !between.is_empty() {
+                flow = x.scan(node, index_no, between, false, next)?;
+            }
+            for range in &within {
+                if flow == Flow::Continue {
+                    flow = x.scan(node, index_no, in_group(&prefix, range), false, next)?;
+                }
+            }
+            Ok(Some((prefix, flow)))
+        })
+    }
+
+    /// The leading parts of the first entry of a range, whatever it is.
+    fn first_group(&mut self, node: &'a TableNode, index_no: usize, range: &KeyRange, parts: usize) -> Result<Option<Vec<u8>>> {
+        let table = &self.plan.tables[node.table as usize].storage;
+        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+        session.handler_counts().add(HandlerCall::ReadKey, 1);
+        let Some(mut prefix) = session.first_key(table, index_no, range)? else { return Ok(None) };
+        keep_parts(table, index_no, parts, &mut prefix)?;
+        Ok(Some(prefix))
     }
 
     /// The ranges that are read of each group, as far as this execution's values make them.
@@ -180,15 +232,21 @@ fn leading_bytes(
     key: RowKey<'_>,
     prefix: &mut Vec<u8>,
 ) -> std::result::Result<(), record::Malformed> {
-    let parts = &table.indexes[index_no].full_parts[..parts];
-    let RowKey::EndOf(entry, _) = key else { return record::key::encode_columns(row, parts, prefix) };
+    let RowKey::EndOf(entry, _) = key else {
+        return record::key::encode_columns(row, &table.indexes[index_no].full_parts[..parts], prefix);
+    };
     entry.append_to(prefix);
+    keep_parts(table, index_no, parts, prefix)
+}
+
+/// Leaves the leading parts of a key.
+fn keep_parts(table: &Table, index_no: usize, parts: usize, key: &mut Vec<u8>) -> std::result::Result<(), record::Malformed> {
     let mut end = 0;
-    for part in parts {
-        let rest = prefix.get(end..).ok_or(record::Malformed)?;
+    for part in &table.indexes[index_no].full_parts[..parts] {
+        let rest = key.get(end..).ok_or(record::Malformed)?;
         end += record::key::part_bytes(table.layout().column_type(part.column), part, rest)?;
     }
-    prefix.truncate(end);
+    key.truncate(end);
     Ok(())
 }
 

@@ -6,7 +6,8 @@
 use crate::change::store::{Leniency, store_as};
 use crate::exec::{Cache, Exec};
 use crate::hash_key;
-use crate::memory::value_bytes;
+use crate::set_operation::SetOperation;
+use crate::spill::{Keeper, Kept, Row, row_bytes};
 use planner::expr::Slot;
 use planner::plan::{JoinKind, LimitSpec, Node, Query, RecursiveColumn, SortKey};
 use std::rc::Rc;
@@ -106,27 +107,27 @@ impl<'a> Exec<'a> {
                 Ok(Flow::Continue)
             }
             Node::SetOperation { branches, slots, collations, except, all } => {
-                let rows = self.set_operation(branches, collations, *except, *all)?;
-                self.replay(&Rc::new(rows), slots, next)
+                self.run_set_operation(branches, &SetOperation { slots, collations, except: *except, all: *all }, next)
             }
             Node::Materialize { input, cache, slots, outer_slots, .. } => {
                 let rows = self.materialized(input, *cache, slots, outer_slots)?;
                 self.replay(&rows, slots, next)
             }
-            Node::Recursive { seed, step, distinct, limit, cache, slots, columns, result_cache, outer_slots } => {
+            Node::Recursive { seed, step, distinct, limit, cache, slots, columns, result_cache, outer_slots, .. } => {
                 let outer: Vec<Value> = outer_slots.iter().map(|s| self.get(*s).clone()).collect();
                 let rows = match &self.caches[*result_cache as usize] {
                     Some(cache) if same_values(&cache.outer, &outer) => cache.rows.clone(),
                     _ => {
                         let limits = limit.as_ref().map_or(Ok((0, u64::MAX)), |limit| self.limits(limit))?;
                         let rows = self.run_recursive(seed, step, *distinct, limits, *cache, columns)?;
+                        self.drop_cache(*result_cache);
                         self.caches[*result_cache as usize] = Some(Cache { rows: rows.clone(), outer, table: None });
                         rows
                     }
                 };
                 self.replay(&rows, slots, next)
             }
-            Node::RecursiveScan { cache, slots } => {
+            Node::RecursiveScan { cache, slots, .. } => {
                 let rows = match &self.caches[*cache as usize] {
                     Some(cache) => cache.rows.clone(),
                     None => return Ok(Flow::Continue),
@@ -145,60 +146,26 @@ impl<'a> Exec<'a> {
         Ok(())
     }
 
-    fn replay(&mut self, rows: &Rc<Vec<Box<[Value]>>>, slots: &[Slot], next: Next<'_, 'a>) -> Result<Flow> {
-        for (i, row) in rows.iter().enumerate() {
-            if i % 256 == 0 {
-                self.check_cancel()?;
-            }
-            for (slot, value) in slots.iter().zip(row.iter()) {
-                self.set(*slot, value.clone());
-            }
-            if next(self)? == Flow::Stop {
-                return Ok(Flow::Stop);
-            }
-        }
-        Ok(Flow::Continue)
-    }
-
-    fn materialized(&mut self, input: &'a Arc<Query>, cache: u32, slots: &[Slot], outer: &[Slot]) -> Result<Rc<Vec<Box<[Value]>>>> {
+    fn materialized(&mut self, input: &'a Arc<Query>, cache: u32, slots: &[Slot], outer: &[Slot]) -> Result<Rc<Kept>> {
         let key: Vec<Value> = outer.iter().map(|s| self.get(*s).clone()).collect();
         if let Some(cache) = &self.caches[cache as usize]
             && same_values(&cache.outer, &key)
         {
             return Ok(cache.rows.clone());
         }
-        let rows = Rc::new(self.collect_query(input, slots.len())?);
+        self.drop_cache(cache);
+        let rows = Rc::new(self.keep_query(input, slots.len())?);
         self.caches[cache as usize] = Some(Cache { rows: rows.clone(), outer: key, table: None });
         Ok(rows)
     }
 
-    fn set_operation(&mut self, branches: &'a [Query], collations: &[Collation], except: bool, all: bool) -> Result<Vec<Box<[Value]>>> {
-        let key_of = |row: &[Value]| {
-            let mut key = Vec::new();
-            row.iter().zip(collations).for_each(|(v, c)| hash_key::append(v, *c, &mut key));
-            key
-        };
-        let mut rows = self.collect_query(&branches[0], collations.len())?;
-        for branch in &branches[1..] {
-            let mut counts: hash_key::KeyMap<u64> = hash_key::KeyMap::default();
-            for row in self.collect_query(branch, collations.len())? {
-                *counts.entry(key_of(&row).into()).or_insert(0) += 1;
-            }
-            rows.retain(|row| match counts.get_mut(key_of(row).as_slice()) {
-                None | Some(0) => except,
-                Some(left) => {
-                    if all {
-                        *left -= 1;
-                    }
-                    !except
-                }
-            });
+    /// Empties a cache; what it held is given back unless somebody reads it.
+    fn drop_cache(&mut self, cache: u32) {
+        if let Some(Cache { rows, .. }) = self.caches[cache as usize].take()
+            && let Ok(kept) = Rc::try_unwrap(rows)
+        {
+            kept.release(self);
         }
-        if !all {
-            let mut seen = hash_key::KeySet::default();
-            rows.retain(|row| seen.insert(key_of(row).into()));
-        }
-        Ok(rows)
     }
 
     /// All rows of a query.
@@ -207,22 +174,16 @@ impl<'a> Exec<'a> {
     }
 
     /// The first rows of a query, so many at most.
-    fn collect_rows(&mut self, query: &'a Query, width: usize, most: usize) -> Result<Vec<Box<[Value]>>> {
-        let mut rows: Vec<Box<[Value]>> = Vec::new();
+    fn collect_rows(&mut self, query: &'a Query, width: usize, most: usize) -> Result<Vec<Row>> {
+        let mut rows: Vec<Row> = Vec::new();
         if most == 0 {
             return Ok(rows);
         }
         self.run_many(&query.root, &mut |x| {
-            let mut row = Vec::with_capacity(width);
-            let mut bytes = 24;
-            for expr in &query.output {
-                let value = x.eval(expr)?;
-                bytes += value_bytes(&value);
-                row.push(value);
-            }
-            x.memory.take(bytes)?;
+            let row = x.row_of(&query.output, width)?;
+            x.memory.take(row_bytes(&row))?;
             ::memory::reserve(&mut rows, 1)?;
-            rows.push(row.into_boxed_slice());
+            rows.push(row);
             Ok(if rows.len() == most { Flow::Stop } else { Flow::Continue })
         })?;
         Ok(rows)
@@ -236,13 +197,17 @@ impl<'a> Exec<'a> {
         (offset, count): (u64, u64),
         cache: u32,
         columns: &[RecursiveColumn],
-    ) -> Result<Rc<Vec<Box<[Value]>>>> {
+    ) -> Result<Rc<Kept>> {
         let mut seen = hash_key::KeySet::default();
-        let mut all: Vec<Box<[Value]>> = Vec::new();
+        let mut all = Keeper::new(self, columns.len());
+        let mut there = 0;
         let wanted = if count == 0 { 0 } else { usize::try_from(offset.saturating_add(count)).unwrap_or(usize::MAX) };
+        let passed_over = usize::try_from(offset).unwrap_or(usize::MAX);
         // Of rows some of which may have been seen nobody knows how many are needed.
         let most = |there: usize| if distinct && wanted > 0 { usize::MAX } else { wanted - there };
+        let bytes_of = |rows: &[Row]| rows.iter().map(|row| row_bytes(row)).sum::<usize>();
         let mut round = self.collect_rows(seed, columns.len(), most(0))?;
+        let mut taken = bytes_of(&round);
         let depth_max = self.context.cte_max_recursion_depth();
         let mut depth = 0;
         loop {
@@ -256,21 +221,29 @@ impl<'a> Exec<'a> {
                     !seen.contains(key.as_slice()) && seen.insert(key.as_slice().into())
                 });
             }
-            round.truncate(wanted - all.len());
-            all.extend(round.iter().cloned());
-            if round.is_empty() || all.len() == wanted {
-                all.drain(..usize::try_from(offset).unwrap_or(usize::MAX).min(all.len()));
-                return Ok(Rc::new(all));
+            round.truncate(wanted - there);
+            for row in &round {
+                there += 1;
+                if there > passed_over {
+                    all.push(self, row.clone())?;
+                }
+            }
+            if round.is_empty() || there == wanted {
+                self.memory.give_back(taken);
+                return Ok(Rc::new(all.finish(self)?));
             }
             depth += 1;
             if depth > depth_max {
                 return Err(crate::errors::cte_recursion(depth_max + 1));
             }
-            self.caches[cache as usize] = Some(Cache { rows: Rc::new(round), outer: Vec::new(), table: None });
+            self.drop_cache(cache);
+            self.caches[cache as usize] = Some(Cache { rows: Rc::new(Kept::of_rows(round, taken)), outer: Vec::new(), table: None });
             // What was built of the last round is void.
-            let caches = &mut self.caches;
-            step.root.for_each_cache(&mut |c| caches[c as usize] = None);
-            round = self.collect_rows(step, columns.len(), most(all.len()))?;
+            let mut void = Vec::new();
+            step.root.for_each_cache(&mut |c| void.push(c));
+            void.into_iter().for_each(|c| self.drop_cache(c));
+            round = self.collect_rows(step, columns.len(), most(there))?;
+            taken = bytes_of(&round);
             self.store_round(&mut round, columns)?;
         }
     }

@@ -221,7 +221,7 @@ fn changed_row<'a>(
     let new = RowRef::new(layout, out);
     let mut differs = false;
     for column in &changed {
-        differs |= new.column_bytes(*column)? != row.column_bytes(*column)?;
+        differs |= !row.same_bytes(new, *column)?;
     }
     if differs {
         let set = changed.len();

@@ -9,9 +9,9 @@ use types::Value;
 impl<'a> Exec<'a> {
     /// Runs a node that reads a computed table.
     pub fn run_virtual(&mut self, node: &'a VirtualNode, next: Next<'_, 'a>) -> Result<Flow> {
-        let mut request = VirtualRequest { columns: 0, keys: vec![None; node.table.keys.len()] };
+        let mut request = VirtualRequest { columns: vec![false; node.table.columns.len()], keys: vec![None; node.table.keys.len()] };
         for (column, _) in &node.columns {
-            request.columns |= 1 << column;
+            request.columns[*column as usize] = true;
         }
         for (key, values) in &node.keys {
             request.keys[*key as usize] = self.key_values(values)?;

@@ -112,8 +112,14 @@ fn query(r: &mut Random) -> String {
                 "y.a = x.b AND y.s = x.s",
                 "y.m = x.a",
                 "y.a = x.a AND 10 / y.a > x.m",
+                // Keys of several whole numbers, with and without NULL, of one type and of several.
+                "y.a = x.a AND y.b = x.b",
+                "y.a = x.id AND y.b = x.id",
+                "y.id = x.id AND y.id % 7 = x.id % 7",
+                "y.a = x.a AND y.m = x.m AND y.b <=> x.b",
             ]);
-            let shown = r.pick(&["x.id, y.id, y.s", "COUNT(*), SUM(y.m), SUM(x.id)"]);
+            // Columns alone go from both sides straight to the consumer.
+            let shown = r.pick(&["x.id, y.id, y.s", "y.m, x.s, y.d, y.f, x.s, x.b, y.a", "y.b + 0, x.s", "COUNT(*), SUM(y.m), SUM(x.id)"]);
             format!("SELECT {shown} FROM x {join} y ON {on}{filter}{limit}")
         }
         6 => {

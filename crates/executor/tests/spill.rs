@@ -111,6 +111,9 @@ const QUERIES: &[(&str, bool)] = &[
     ("SELECT n FROM t WHERE EXISTS (SELECT COUNT(*) FROM r WHERE r.id < 30 GROUP BY r.s HAVING COUNT(*) > t.n)", false),
     ("SELECT COUNT(*), SUM(t.id * 7 + r.id), MAX(r.s) FROM t JOIN r ON r.n = t.n", true),
     ("SELECT t.id, r.id, r.s FROM t JOIN r ON r.d = t.d AND r.m = t.m", false),
+    // Keys of several whole numbers; some have no room in one.
+    ("SELECT t.id, r.id, r.s, t.m FROM t JOIN r ON r.n = t.n AND r.id % 50 = t.id % 50", false),
+    ("SELECT t.id, r.id, r.s FROM t JOIN r ON r.n = t.n AND r.u = t.u", false),
     ("SELECT t.id, r.id, r.a FROM t LEFT JOIN r ON r.u = t.u AND r.t = t.t", false),
     ("SELECT COUNT(*), COUNT(r.id), SUM(r.id) FROM t LEFT JOIN r ON r.n = t.n AND r.d > t.m", true),
     ("SELECT COUNT(*), COUNT(r.id), SUM(r.id) FROM t LEFT JOIN r ON r.s = t.s AND CAST(r.s AS SIGNED) = t.id % 2", true),
@@ -127,6 +130,30 @@ const QUERIES: &[(&str, bool)] = &[
     ("SELECT t.id, (SELECT COUNT(*) FROM r JOIN r q ON q.t = r.t WHERE r.id < t.id % 5) AS c FROM t WHERE t.id < 200", false),
     (
         "SELECT id, ROW_NUMBER() OVER (PARTITION BY n ORDER BY s, id) AS w, SUM(m) OVER (PARTITION BY n ORDER BY s, id ROWS 2 PRECEDING) AS x FROM t",
+        false,
+    ),
+    ("WITH w AS (SELECT id, n, s, m FROM t) SELECT COUNT(*), MAX(w.s), SUM(v.m) FROM w JOIN w v ON v.id = w.n", true),
+    ("WITH w AS (SELECT id, n, u, d, m, s, t, a FROM t ORDER BY s, id) SELECT * FROM w UNION ALL SELECT * FROM w WHERE n IS NULL", true),
+    ("SELECT r.id, l.id, l.s FROM r, LATERAL (SELECT id, s FROM t WHERE t.n = r.n ORDER BY t.id DESC) l WHERE r.id < 60", true),
+    ("SELECT x.k, x.c, t.id FROM t LEFT JOIN (SELECT s AS k, COUNT(*) AS c FROM r GROUP BY s) x ON x.k > t.s WHERE t.id < 40", false),
+    ("WITH w AS (SELECT CAST(s AS SIGNED) AS c, s FROM t) SELECT COUNT(*), (SELECT SUM(c) FROM w), (SELECT MAX(s) FROM w) FROM w", true),
+    (
+        "WITH RECURSIVE w AS (SELECT id, CAST(s AS CHAR(400)) AS s FROM r WHERE id < 40 UNION ALL SELECT id + 1000, CONCAT(s, '-') FROM w WHERE id < 9000) SELECT * FROM w",
+        true,
+    ),
+    (
+        "WITH RECURSIVE w AS (SELECT n AS id FROM t UNION SELECT id + 100 FROM w WHERE id < 900 LIMIT 30, 500) SELECT a.id, b.id FROM w a JOIN w b ON a.id = b.id + 1",
+        false,
+    ),
+    ("SELECT n, s FROM t INTERSECT SELECT n, s FROM r", false),
+    ("SELECT n FROM t INTERSECT ALL SELECT n FROM r", false),
+    ("SELECT s, m, d FROM t EXCEPT SELECT s, m, d FROM r", false),
+    ("SELECT n FROM t EXCEPT ALL SELECT n FROM r", false),
+    ("SELECT id, u, a, t FROM t EXCEPT SELECT id, u, a, t FROM r EXCEPT SELECT id, u, a, t FROM t WHERE n < 5", false),
+    ("SELECT CAST(s AS SIGNED) FROM t INTERSECT ALL SELECT n FROM r INTERSECT ALL SELECT n FROM t", false),
+    ("SELECT s FROM t EXCEPT SELECT CONCAT(s, n) FROM r ORDER BY s LIMIT 100", true),
+    (
+        "SELECT t.id, (SELECT COUNT(*) FROM (SELECT n FROM r WHERE r.id < t.id EXCEPT SELECT n FROM r WHERE r.id > 90) x) AS c FROM t WHERE t.id < 30",
         false,
     ),
     ("SELECT id, LAG(s) OVER (ORDER BY d DESC, id) AS w, RANK() OVER (PARTITION BY a ORDER BY m) AS x FROM t", false),
@@ -380,4 +407,7 @@ const MEMORY_QUERIES: &[&str] = &[
     "SELECT DISTINCT s, id % 3 FROM t",
     "SELECT a.id, b.s FROM t a JOIN t b ON b.s = a.s",
     "SELECT id, ROW_NUMBER() OVER (PARTITION BY id % 100 ORDER BY s) FROM t",
+    "WITH w AS (SELECT id, s FROM t) SELECT id, s FROM w UNION ALL SELECT id, s FROM w",
+    "SELECT id, s FROM t EXCEPT SELECT id + 100000, s FROM t",
+    "SELECT id, s FROM t INTERSECT ALL SELECT id, s FROM t",
 ];

@@ -617,8 +617,12 @@ errors! {
     ER_XA_TEMP_TABLE = 4091 b"HY000" xa_temp_table() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     ER_INNODB_MAX_ROW_VERSION = 4092 b"HY000" innodb_max_row_version(table) "Maximum row versions reached for table {table}. No more columns can be added or dropped instantly. Please use COPY/INPLACE.";
     ER_USER_LOCK_OVERLONG_NAME = 4163 b"42000" user_lock_overlong_name(name) "User-level lock name '{name}' should not exceed 64 characters.";
+    ER_EXPLAIN_INTO_IMPLICIT_FORMAT_NOT_SUPPORTED = 6006 b"0A000" explain_into_implicit_format_not_supported() "EXPLAIN INTO does not support implicit FORMAT.";
+    ER_EXPLAIN_INTO_FORMAT_NOT_SUPPORTED = 6007 b"0A000" explain_into_format_not_supported(format) "EXPLAIN INTO does not support FORMAT={format}.";
+    ER_EXPLAIN_INTO_FOR_CONNECTION_NOT_SUPPORTED = 6009 b"0A000" explain_into_for_connection_not_supported() "EXPLAIN FOR CONNECTION does not support the INTO clause.";
     ER_WARN_NON_UNIQUE_FK = 6124 b"HY000" warn_non_unique_fk(constraint) "Foreign key '{constraint}' refers to non-unique key or partial key. This is deprecated and will be removed in a future release.";
     ER_FK_NO_UNIQUE_INDEX_PARENT = 6125 b"HY000" fk_no_unique_index_parent(constraint, table) "Failed to add the foreign key constraint. Missing unique key for constraint '{constraint}' in the referenced table '{table}'";
+    ER_EXPLAIN_ANALYZE_JSON_FORMAT_VERSION_NOT_SUPPORTED = 6412 b"0A000" explain_analyze_json_format_version_not_supported(version) "EXPLAIN ANALYZE does not support FORMAT=JSON with explain_json_format_version={version}.";
 }
 
 #[cfg(test)]

@@ -241,6 +241,8 @@ pub enum Statement<'a> {
     },
     /// GET DIAGNOSTICS.
     GetDiagnostics(&'a GetDiagnostics<'a>),
+    /// HELP: about what it is asked does not matter, as there are no texts.
+    Help,
     /// SHUTDOWN.
     Shutdown,
     /// XA.

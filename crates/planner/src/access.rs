@@ -322,8 +322,7 @@ impl<'c> Binder<'c> {
             }
         }
         for no in indexes {
-            if !of.locks
-                && self.may_skip(&of, no, best.least)
+            if self.may_skip(&of, no, best.least)
                 && of.allows(no)
                 && let Some((path, hinted)) = self.skip_path(&of, no)
             {

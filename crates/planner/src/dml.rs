@@ -659,7 +659,8 @@ fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
     let Node::Table(t) = input else { return true };
     let def = &b.tables[t.table as usize].def;
     let index = match &t.access {
-        Access::Full { .. } | Access::Merge { .. } | Access::Groups(_) => 0,
+        Access::Full { .. } | Access::Merge { .. } => 0,
+        Access::Groups(groups) => groups.index as usize,
         Access::Index { index, unique, .. } => {
             if *unique {
                 return false;

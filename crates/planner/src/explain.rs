@@ -1,10 +1,20 @@
-//! EXPLAIN: the traditional table, the tree, and JSON.
+//! EXPLAIN: the traditional table, the tree, and JSON in both of MySQL's versions.
+//!
+//! # Start at
+//! `operation.rs`, of which the tree and JSON of version 2 are made; the table is here, JSON of version 1 in `json.rs`.
 
+mod document;
 mod json;
+mod json_tree;
+mod operation;
+mod table;
 mod text;
+mod tree;
 
 pub use json::json;
+pub use json_tree::{NOT_EXECUTABLE, analyzed_json_tree, json_tree, not_executable_json_tree};
 pub use text::Names;
+pub use tree::{analyzed_tree, tree};
 
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{
@@ -370,232 +380,19 @@ pub struct Actual {
     pub last_ns: u64,
 }
 
-/// By the address of the plan's node.
-pub type Actuals = HashMap<usize, Actual>;
-
-/// EXPLAIN FORMAT=TREE.
-pub fn tree(plan: &Plan) -> String {
-    print_tree(plan, &mut Tree { text: String::new(), actuals: None })
-}
-
-/// EXPLAIN ANALYZE: the tree with what was counted.
-pub fn analyzed_tree(plan: &Plan, actuals: &Actuals) -> String {
-    print_tree(plan, &mut Tree { text: String::new(), actuals: Some(actuals) })
-}
-
-/// A tree that is being written.
-struct Tree<'t> {
-    text: String,
-    actuals: Option<&'t Actuals>,
-}
-
-impl Tree<'_> {
-    /// What was counted of a node, to stand at the end of its line.
-    fn actual(&self, node: &Node) -> String {
-        let Some(actuals) = self.actuals else { return String::new() };
-        match actuals.get(&std::ptr::from_ref(node).addr()) {
-            None | Some(Actual { loops: 0, .. }) => "  (never executed)".into(),
-            Some(actual) => {
-                let each = |sum: u64| sum as f64 / actual.loops as f64;
-                let ms = |ns: u64| significant(each(ns) / 1e6);
-                format!(
-                    "  (actual time={}..{} rows={} loops={})",
-                    ms(actual.first_ns),
-                    ms(actual.last_ns),
-                    significant(each(actual.rows)),
-                    actual.loops
-                )
-            }
-        }
+impl Actual {
+    /// A sum's share of one run.
+    fn each(&self, sum: u64) -> f64 {
+        sum as f64 / self.loops.max(1) as f64
     }
 }
+
+/// By the address of the plan's node.
+pub type Actuals = HashMap<usize, Actual>;
 
 /// Whether the right side of a nested loop is looked up by batches because that was asked for.
 fn is_batched(inner: &Node) -> bool {
     matches!(inner, Node::Table(table) if table.key_batches == KeyBatches::Always)
-}
-
-/// A number with three digits, as MySQL shows estimates and times.
-fn significant(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    if value.abs() < 0.001 {
-        return format!("{}e-6", significant(value * 1e6));
-    }
-    let digits = (2 - value.abs().log10().floor() as i32).max(0) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-fn print_tree(plan: &Plan, out: &mut Tree<'_>) -> String {
-    match &plan.body {
-        Body::Query(q) => tree_node(plan, &q.root, 0, out),
-        Body::Insert(i) => {
-            line(0, &format!("Insert into {}", plan.tables[i.table as usize].def.name), out);
-            if let InsertSource::Query(q) = &i.source {
-                tree_node(plan, &q.root, 1, out);
-            }
-        }
-        Body::Update(u) => {
-            line(0, &format!("Update {}", plan.tables[u.targets[0].table as usize].def.name), out);
-            tree_node(plan, &u.input, 1, out);
-        }
-        Body::Delete(d) => {
-            line(0, &format!("Delete from {}", plan.tables[d.targets[0].table as usize].def.name), out);
-            tree_node(plan, &d.input, 1, out);
-        }
-    }
-    for (n, s) in plan.subplans.iter().enumerate() {
-        if matches!(s.query.root, Node::Empty) {
-            continue;
-        }
-        match &s.lookup {
-            Some(l) => {
-                line(0, &format!("Subquery #{} (grouped lookup on {} keys)", n + 2, l.probe.len()), out);
-                tree_node(plan, &l.grouped.root, 1, out);
-            }
-            None => {
-                line(0, &format!("Subquery #{}{}", n + 2, if s.outer_slots.is_empty() { " (run once)" } else { " (dependent)" }), out);
-                tree_node(plan, &s.query.root, 1, out);
-            }
-        }
-    }
-    std::mem::take(&mut out.text)
-}
-
-fn line(depth: usize, text: &str, out: &mut Tree<'_>) {
-    out.text.push_str(&"    ".repeat(depth));
-    out.text.push_str("-> ");
-    out.text.push_str(text);
-    out.text.push('\n');
-}
-
-fn tree_node(plan: &Plan, node: &Node, depth: usize, out: &mut Tree<'_>) {
-    let actual = out.actual(node);
-    match node {
-        Node::Unit => line(depth, &format!("Rows fetched before execution{actual}"), out),
-        Node::Empty => line(depth, "Zero rows", out),
-        Node::Values { rows, .. } => line(depth, &format!("Values ({} rows)", rows.len()), out),
-        Node::Table(t) => {
-            let def = &plan.tables[t.table as usize].def;
-            let mut depth = depth;
-            if t.filter.is_some() {
-                line(depth, &format!("Filter{actual}"), out);
-                depth += 1;
-            }
-            let text = match &t.access {
-                Access::Full { .. } => format!("Table scan on {}", t.alias),
-                Access::Index { index, ranges: None, .. } => {
-                    format!(
-                        "{} on {} using {}",
-                        if is_covering(plan, t) { "Covering index scan" } else { "Index scan" },
-                        t.alias,
-                        def.indexes[*index as usize].name
-                    )
-                }
-                Access::Groups(groups) => {
-                    let what = if groups.ends == GroupEnds::All { "" } else { " for grouping" };
-                    format!("Covering index skip scan{what} on {} using {}", t.alias, def.indexes[groups.index as usize].name)
-                }
-                Access::Merge { .. } => {
-                    let how = merged(def, &t.access).map_or_else(String::new, |merged| merged.how);
-                    format!("Rows of {} by {how}", t.alias)
-                }
-                Access::Index { index, ranges: Some(spec), unique, .. } => {
-                    let what = match (access_type(spec, *unique), is_covering(plan, t)) {
-                        ("const" | "eq_ref", true) => "Single-row covering index lookup",
-                        ("const" | "eq_ref", false) => "Single-row index lookup",
-                        ("ref", true) => "Covering index lookup",
-                        ("ref", false) if t.key_batches == KeyBatches::Always => "Multi-range index lookup",
-                        ("ref", false) => "Index lookup",
-                        (_, true) => "Covering index range scan",
-                        _ => "Index range scan",
-                    };
-                    let asked = if t.key_filter.is_some() { ", with index condition" } else { "" };
-                    format!("{what} on {} using {}{asked}", t.alias, def.indexes[*index as usize].name)
-                }
-            };
-            let actual = if t.filter.is_some() { "" } else { &actual };
-            line(depth, &format!("{text}  (rows={}){}", t.rows.ceil().max(1.0), actual.replacen("  ", " ", 1)), out);
-        }
-        Node::Virtual(t) => {
-            let keys: Vec<&str> = t.keys.iter().map(|(key, _)| t.table.columns[t.table.keys[*key as usize] as usize].name).collect();
-            let by = if keys.is_empty() { String::new() } else { format!(" by {}", keys.join(", ")) };
-            line(depth, &format!("Computed rows of {}{by}  (rows={})", t.alias, t.rows.ceil().max(1.0)), out);
-        }
-        Node::JsonTable(_) => {
-            line(depth, &format!("Materialize table function  (rows={}){}", crate::json_table::ROWS, actual.replacen("  ", " ", 1)), out);
-        }
-        Node::Nested { outer, inner, kind, .. } => {
-            if is_batched(inner) {
-                line(depth, &format!("Batched key access {}{actual}", join_word(*kind)), out);
-                line(depth + 1, "Batch input rows", out);
-                tree_node(plan, outer, depth + 2, out);
-            } else {
-                line(depth, &format!("Nested loop {}{actual}", join_word(*kind)), out);
-                tree_node(plan, outer, depth + 1, out);
-            }
-            tree_node(plan, inner, depth + 1, out);
-        }
-        Node::Hash(h) => {
-            line(depth, &format!("{} hash join{actual}", join_word(h.kind)), out);
-            tree_node(plan, &h.probe, depth + 1, out);
-            line(depth + 1, "Hash", out);
-            tree_node(plan, &h.build, depth + 2, out);
-        }
-        Node::Filter { input, .. } => {
-            line(depth, &format!("Filter{actual}"), out);
-            tree_node(plan, input, depth + 1, out);
-        }
-        Node::Project { input, .. } => tree_node(plan, input, depth, out),
-        Node::Group(g) => {
-            let what = match (g.implicit, g.ordered) {
-                (true, _) => "Aggregate",
-                (_, true) if g.rollup.is_some() => "Group aggregate with rollup",
-                (_, true) => "Group aggregate",
-                _ => "Aggregate using temporary table",
-            };
-            line(depth, &format!("{what}{actual}"), out);
-            tree_node(plan, &g.input, depth + 1, out);
-        }
-        Node::Window(w) => {
-            line(depth, &format!("Window aggregate{actual}"), out);
-            tree_node(plan, &w.input, depth + 1, out);
-        }
-        Node::Sort { input, limit, .. } => {
-            line(depth, &format!("{}{actual}", if limit.is_some() { "Sort, limit input" } else { "Sort" }), out);
-            tree_node(plan, input, depth + 1, out);
-        }
-        Node::Limit { input, .. } => {
-            line(depth, &format!("Limit{actual}"), out);
-            tree_node(plan, input, depth + 1, out);
-        }
-        Node::Distinct { input, .. } => {
-            line(depth, &format!("Deduplicate{actual}"), out);
-            tree_node(plan, input, depth + 1, out);
-        }
-        Node::Union { branches, .. } => {
-            line(depth, &format!("Append{actual}"), out);
-            branches.iter().for_each(|b| tree_node(plan, &b.root, depth + 1, out));
-        }
-        Node::SetOperation { branches, except, .. } => {
-            line(depth, &format!("{}{actual}", if *except { "Except" } else { "Intersect" }), out);
-            branches.iter().for_each(|b| tree_node(plan, &b.root, depth + 1, out));
-        }
-        Node::Materialize { input, .. } => {
-            line(depth, &format!("Materialize{actual}"), out);
-            tree_node(plan, &input.root, depth + 1, out);
-        }
-        Node::Recursive { seed, step, limit, .. } => {
-            let limited = if limit.is_some() { ", limit rows" } else { "" };
-            line(depth, &format!("Materialize recursive CTE{limited}{actual}"), out);
-            tree_node(plan, &seed.root, depth + 1, out);
-            line(depth + 1, "Repeat until convergence", out);
-            tree_node(plan, &step.root, depth + 2, out);
-        }
-        Node::RecursiveScan { .. } => line(depth, &format!("Scan new records{actual}"), out),
-    }
 }
 
 fn join_word(kind: JoinKind) -> &'static str {

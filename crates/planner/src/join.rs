@@ -14,7 +14,7 @@ use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
-use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Node, SortKey, Subplan, TableNode};
+use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, Subplan, TableNode};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
 use record::KeyRestore;
@@ -471,6 +471,7 @@ impl<'c> Binder<'c> {
                     cache: self.new_cache(),
                     outer_slots,
                     order: ordered.then(|| self.number_key()),
+                    rows,
                 };
                 let join = if turned { self.turn(join, relations, group, placed) } else { join };
                 node = Some(Node::Hash(Box::new(join)));
@@ -598,6 +599,10 @@ impl<'c> Binder<'c> {
 
     fn relation_node(&mut self, relation: &Relation, path: Path, possible: Vec<u32>, conditions: Vec<Expr>, share: f64) -> Result<Node> {
         let used: Vec<Slot> = relation.slots.iter().map(|s| s.unwrap_or(Slot::MAX)).collect();
+        let named = || {
+            let columns = relation.columns.iter().map(|c| c.name.as_str().into()).collect();
+            Box::new(Named { alias: relation.alias.as_str().into(), columns })
+        };
         let slots_or_new = |b: &mut Self| -> Vec<Slot> {
             used.iter().zip(&relation.columns).map(|(s, c)| if *s == Slot::MAX { b.new_slot(c.ty.clone()) } else { *s }).collect()
         };
@@ -654,18 +659,18 @@ impl<'c> Binder<'c> {
                 let slots = slots_or_new(self);
                 let cache = self.new_cache();
                 let outer_slots = outer.iter().copied().collect();
-                let node = Node::Materialize { input: query.clone(), cache, slots, outer_slots, shared: false };
+                let node = Node::Materialize { input: query.clone(), cache, slots, outer_slots, shared: false, of: named() };
                 Ok(with_filter(node, conditions))
             }
             Source::Cte(query, cache, _, outer) => {
                 let slots = slots_or_new(self);
                 let outer_slots = outer.iter().copied().collect();
-                let node = Node::Materialize { input: query.clone(), cache: *cache, slots, outer_slots, shared: true };
+                let node = Node::Materialize { input: query.clone(), cache: *cache, slots, outer_slots, shared: true, of: named() };
                 Ok(with_filter(node, conditions))
             }
             Source::RecursiveScan(cache) => {
                 let slots = slots_or_new(self);
-                Ok(with_filter(Node::RecursiveScan { cache: *cache, slots }, conditions))
+                Ok(with_filter(Node::RecursiveScan { cache: *cache, slots, of: named() }, conditions))
             }
             Source::Recursive(parts) => {
                 let slots = slots_or_new(self);
@@ -679,6 +684,7 @@ impl<'c> Binder<'c> {
                     columns: parts.columns.clone(),
                     result_cache: parts.result_cache,
                     outer_slots: parts.outer.iter().copied().collect(),
+                    of: named(),
                 };
                 Ok(with_filter(node, conditions))
             }

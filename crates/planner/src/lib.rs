@@ -59,5 +59,5 @@ pub use join::key_form;
 pub use literal_rows::LiteralRows;
 pub use load::plan_load;
 pub use plan::Plan;
-pub use row_rules::{RowRules, plan_row_rules, stored_expression_type};
+pub use row_rules::{RowRules, plan_generated, plan_row_rules, stored_expression_type};
 pub use statement::{plan as plan_statement, plan_condition, plan_expressions};

@@ -17,6 +17,11 @@ const EXECUTIONS: f64 = 100.0;
 /// Cost of finding the answer of one row in the table of a grouped run.
 const LOOKUP_COST: f64 = 1.0;
 
+/// How many groups are expected of so many rows.
+pub(crate) fn groups_of(rows: f64) -> f64 {
+    rows.sqrt().max(1.0) * 3.0
+}
+
 impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
     pub fn plan_block(&mut self, mut block: Block) -> Result<(Query, f64)> {
@@ -105,7 +110,7 @@ impl<'c> Binder<'c> {
             }
         }
         if grouped {
-            rows = if group_by.is_empty() { 1.0 } else { rows.sqrt().max(1.0) * 3.0 };
+            rows = if group_by.is_empty() { 1.0 } else { groups_of(rows) };
             node = self.grouped(node, &relations, &group_by, rollup, aggregates, &above);
         }
         if let Some(having) = having {

@@ -347,6 +347,8 @@ pub enum Node {
         outer_slots: Vec<Slot>,
         /// Others may read the same cache: a common table expression's.
         shared: bool,
+        /// What the statement calls it, for EXPLAIN.
+        of: Box<Named>,
     },
     /// WITH RECURSIVE: `seed`, then `step` for as long as it finds rows; `step` reads the last round through [`Node::RecursiveScan`].
     Recursive {
@@ -368,6 +370,8 @@ pub enum Node {
         result_cache: u32,
         /// Slots of enclosing queries that it reads: the result is dropped when they change.
         outer_slots: Vec<Slot>,
+        /// What the statement calls it, for EXPLAIN.
+        of: Box<Named>,
     },
     /// Reads the last round of a recursive CTE.
     RecursiveScan {
@@ -375,7 +379,18 @@ pub enum Node {
         cache: u32,
         /// Target.
         slots: Vec<Slot>,
+        /// What the statement calls it, for EXPLAIN.
+        of: Box<Named>,
     },
+}
+
+/// What a statement calls a relation whose rows it makes itself.
+#[derive(Debug, Clone, Default)]
+pub struct Named {
+    /// Its alias.
+    pub alias: Box<str>,
+    /// The columns, one for each slot.
+    pub columns: Vec<Box<str>>,
 }
 
 /// A column of a recursive CTE.
@@ -438,6 +453,8 @@ pub struct HashJoin {
     pub outer_slots: Vec<Slot>,
     /// Where the left rows come in an order that somebody relies on: by what to sort when that is lost, a slot for their numbers.
     pub order: Option<SortKey>,
+    /// Expected rows, for EXPLAIN.
+    pub rows: f64,
 }
 
 /// Common form of two hash key sides.

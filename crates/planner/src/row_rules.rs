@@ -38,6 +38,22 @@ impl RowRules {
     pub(crate) fn none() -> RowRules {
         RowRules { first_slot: 0, reads: Vec::new(), defaults: Vec::new(), generated: Vec::new(), checks: Vec::new(), view_check: None }
     }
+
+    /// Notes what the expressions read.
+    fn find_reads(&mut self) {
+        let all = self.defaults.iter().chain(&self.generated).map(|(_, e)| e).chain(self.checks.iter().map(|(_, e)| e));
+        let mut reads = Vec::new();
+        for e in all {
+            e.walk(&mut |e| {
+                if let ExprKind::Slot(slot) = e.kind {
+                    reads.push(slot - self.first_slot);
+                }
+            });
+        }
+        reads.sort_unstable();
+        reads.dedup();
+        self.reads = reads;
+    }
 }
 
 /// The settings under which stored expressions are bound.
@@ -90,18 +106,7 @@ impl Binder<'_> {
         for check in def.checks.iter().filter(|check| check.enforced) {
             rules.checks.push((check.name.as_str().into(), self.stored_expr(def, &check.text, first_slot)?));
         }
-        let all = rules.defaults.iter().chain(&rules.generated).map(|(_, e)| e).chain(rules.checks.iter().map(|(_, e)| e));
-        let mut reads = Vec::new();
-        for e in all {
-            e.walk(&mut |e| {
-                if let ExprKind::Slot(slot) = e.kind {
-                    reads.push(slot - first_slot);
-                }
-            });
-        }
-        reads.sort_unstable();
-        reads.dedup();
-        rules.reads = reads;
+        rules.find_reads();
         Ok(Some(Box::new(rules)))
     }
 
@@ -167,6 +172,21 @@ pub fn plan_row_rules(def: &TableDef) -> Result<Option<(Plan, Box<RowRules>)>> {
     let Some(rules) = b.row_rules(def)? else { return Ok(None) };
     let plan = crate::statement::finish(b, Body::Query(Query { root: Node::Unit, output: Vec::new() }), Vec::new())?;
     Ok(Some((plan, rules)))
+}
+
+/// One generated column by itself: rules that compute nothing else, and a plan that does nothing, whose frame they read.
+pub fn plan_generated(def: &TableDef, column: usize) -> Result<(Plan, Box<RowRules>)> {
+    let mut b = Binder::new(&FIXED, b"");
+    let mut rules = RowRules { first_slot: b.slot_count, ..RowRules::none() };
+    for column in &def.columns {
+        b.new_slot(column.ty.clone());
+    }
+    if let Some(generated) = def.columns.get(column).and_then(|column| column.generated.as_ref()) {
+        rules.generated.push((column as u32, b.stored_expr(def, &generated.text, rules.first_slot)?));
+    }
+    rules.find_reads();
+    let plan = crate::statement::finish(b, Body::Query(Query { root: Node::Unit, output: Vec::new() }), Vec::new())?;
+    Ok((plan, Box::new(rules)))
 }
 
 /// Binds one expression over a row of a definition, for DDL to see whether it can be, and of what type it is.

@@ -12,16 +12,24 @@ pub fn put_lenenc_int(out: &mut Vec<u8>, value: u64) {
     }
 }
 
+#[inline(never)]
 fn put_lenenc_int_long(out: &mut Vec<u8>, value: u64) {
-    let bytes = value.to_le_bytes();
-    if value < 1 << 16 {
-        out.extend_from_slice(&[0xFC, bytes[0], bytes[1]]);
-    } else if value < 1 << 24 {
-        out.extend_from_slice(&[0xFD, bytes[0], bytes[1], bytes[2]]);
-    } else {
-        out.push(0xFE);
-        out.extend_from_slice(&bytes);
-    }
+    let (bytes, count) = lenenc_int(value);
+    out.extend_from_slice(&bytes[..count]);
+}
+
+/// A length-encoded integer, and how many of the bytes it takes.
+#[inline]
+pub const fn lenenc_int(value: u64) -> ([u8; 9], usize) {
+    let count = lenenc_int_bytes(value);
+    let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
+    let bytes = match count {
+        1 => [a, 0, 0, 0, 0, 0, 0, 0, 0],
+        3 => [0xFC, a, b, 0, 0, 0, 0, 0, 0],
+        4 => [0xFD, a, b, c, 0, 0, 0, 0, 0],
+        _ => [0xFE, a, b, c, d, e, f, g, h],
+    };
+    (bytes, count)
 }
 
 /// Bytes that [`put_lenenc_int`] writes.

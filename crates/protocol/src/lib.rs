@@ -30,6 +30,7 @@ pub mod reader;
 pub mod reply;
 pub mod result;
 pub mod row;
+pub mod rows;
 mod sha256_crypt;
 pub mod writer;
 
@@ -44,4 +45,5 @@ pub use reader::{PacketReader, ReadError};
 pub use reply::{ErrReply, OkReply};
 pub use result::{ResultSink, RowFormat};
 pub use row::{BinaryRow, IntBytes, RowWriter, TextRow};
+pub use rows::RowRun;
 pub use writer::PacketWriter;

@@ -1,7 +1,7 @@
 //! [`ResultSink`]: through which a statement writes its reply.
 //!
 //! A reply is either `ok`, or `error`, or column definitions, rows and `finish`. Rows are opened with
-//! [`ResultSink::text_row`] or [`ResultSink::binary_row`], written with [`crate::row::RowWriter`], and followed by [`ResultSink::row_done`],
+//! [`ResultSink::text_row`] or [`ResultSink::binary_row`] (or many at a time with [`ResultSink::rows`]), written with [`crate::row::RowWriter`], and followed by [`ResultSink::row_done`],
 //! which sends what has piled up once it is worth a system call. So a short result leaves in one write together with its
 //! end, and a long one never takes more memory than the threshold plus one row.
 
@@ -12,6 +12,7 @@ use crate::column::{ColumnBlock, ColumnDefinition};
 use crate::constants::{Capabilities, ServerStatus};
 use crate::reply::{ErrReply, OkReply, write_eof};
 use crate::row::{BinaryRow, TextRow};
+use crate::rows::RowRun;
 use crate::writer::PacketWriter;
 
 /// Bytes after which rows are sent while the statement goes on.
@@ -128,11 +129,22 @@ impl<'a> ResultSink<'a> {
         BinaryRow::begin(self.out, self.column_count)
     }
 
+    /// Opens a run of rows. When it ends, and whenever it is full, [`ResultSink::rows_done`] must follow.
+    pub fn rows(&mut self) -> RowRun<'_> {
+        RowRun::begin(self.out, self.column_count)
+    }
+
+    /// After so many rows of a run: as [`ResultSink::row_done`].
+    #[inline]
+    pub fn rows_done(&mut self, count: u64) -> Result<(), ClientGone> {
+        self.row_count += count;
+        if self.out.len() >= FLUSH_BYTES { self.flush() } else { self.look_starved() }
+    }
+
     /// After each row: sends what has piled up if that is much. Fails also where the row found no memory; it has been taken back then.
     #[inline]
     pub fn row_done(&mut self) -> Result<(), ClientGone> {
-        self.row_count += 1;
-        if self.out.len() >= FLUSH_BYTES { self.flush() } else { self.look_starved() }
+        self.rows_done(1)
     }
 
     /// Fails when the last row found no memory; it has been taken back then.

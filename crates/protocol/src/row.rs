@@ -4,6 +4,7 @@
 //! Columns are written in order, each exactly once; [`RowWriter::end`] closes the packet.
 
 use crate::codec::{put_lenenc_bytes, put_lenenc_int};
+use crate::rows::TEXT_WINDOW;
 use crate::writer::PacketWriter;
 use types::{Date, DateTime, Time};
 
@@ -40,6 +41,16 @@ pub trait RowWriter {
     fn bytes_with(&mut self, write: impl FnOnce(&mut Vec<u8>))
     where
         Self: Sized;
+    /// A string of bytes that begins a window of others, for those who can copy all of it sooner than its part.
+    #[inline]
+    fn short_bytes(&mut self, window: &[u8; TEXT_WINDOW], length: usize) {
+        self.bytes(&window[..length.min(TEXT_WINDOW)]);
+    }
+    /// DECIMAL as a whole number and how many of its digits are behind the point. False, and nothing is written, where that must be formatted by the caller.
+    #[inline]
+    fn decimal(&mut self, _unscaled: i64, _scale: u8) -> bool {
+        false
+    }
     /// DATE.
     fn date(&mut self, value: Date);
     /// DATETIME or TIMESTAMP with `decimals` digits of the fraction.
@@ -152,7 +163,7 @@ impl RowWriter for TextRow<'_> {
 }
 
 /// The NULL bitmap of a binary row starts at bit 2.
-const NULL_BITMAP_OFFSET: usize = 2;
+pub(crate) const NULL_BITMAP_OFFSET: usize = 2;
 
 /// A row of the binary protocol.
 #[derive(Debug)]

@@ -112,6 +112,13 @@ impl PacketWriter {
         self.start = CLOSED;
     }
 
+    /// Closes a packet that was written from `start` on without having been opened.
+    #[cold]
+    pub(crate) fn end_from(&mut self, start: usize) {
+        self.start = start;
+        self.end();
+    }
+
     /// Closes the open packet, a row; one without all its values is dropped.
     #[inline]
     pub(crate) fn end_row(&mut self) {

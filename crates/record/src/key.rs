@@ -48,11 +48,17 @@ pub(crate) const VALUE_LEAD: u8 = 1;
 /// Appends the parts of a row's key.
 pub fn encode_columns(row: RowRef<'_>, parts: &[KeyPart], out: &mut Vec<u8>) -> Result<(), Malformed> {
     for part in parts {
-        let ty = row.layout().column_type(part.column);
-        let bytes = row.column_bytes(part.column)?;
-        encode_bytes(ty, *part, bytes, out)?;
+        match row.column_bytes(part.column) {
+            Ok(bytes) => encode_bytes(row.layout().column_type(part.column), *part, bytes, out)?,
+            Err(Malformed) => encode_computed(row, *part, out)?,
+        }
     }
     Ok(())
+}
+
+#[cold]
+fn encode_computed(row: RowRef<'_>, part: KeyPart, out: &mut Vec<u8>) -> Result<(), Malformed> {
+    encode_bytes(row.layout().column_type(part.column), part, row.bytes_in(part.column, &mut Vec::new())?, out)
 }
 
 /// Appends one part from the bytes that a row holds; `None` is NULL.

@@ -4,7 +4,9 @@ use crate::header::{HEADER_BYTES, RowHeader};
 use crate::place::{FixedPlace, Place, TextPlace};
 use crate::raw;
 use crate::row::RowRef;
+use base::Malformed;
 use std::fmt;
+use std::sync::Arc;
 use types::{ColumnType, Value};
 
 /// Rows up to this length have two-byte end offsets, longer ones four-byte ones; the length itself tells which.
@@ -46,13 +48,26 @@ impl<'v> Cell<'v> {
     }
 }
 
+/// What gives a column its value in rows that are older than the column: a generated one, whose expression reads the row's other columns.
+///
+/// It gives the same for the same row at all times: entries of indexes are made, and found again, by it.
+pub trait Compute: fmt::Debug + Send + Sync {
+    /// The value, of the column's type.
+    ///
+    /// # Errors
+    /// A row that cannot be read, or one whose expression fails.
+    fn compute(&self, row: RowRef<'_>) -> Result<Value, Malformed>;
+}
+
 /// Where a column of today's table comes from in rows of an older schema version.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum ColumnSource {
     /// The stored column at this position.
     Stored(usize),
     /// The row is older than the column: this value, already of the column's type.
     Default(Value),
+    /// The row is older than the column, and the column's value follows from the row.
+    Computed(Arc<dyn Compute>),
 }
 
 /// Where a column is read from.
@@ -61,6 +76,8 @@ pub(crate) enum Source {
     Row(Place),
     /// Bytes as a row would hold them; `None` is NULL.
     Default(Option<Box<[u8]>>),
+    /// Nowhere: whoever asks for it has it computed.
+    Computed(Arc<dyn Compute>),
 }
 
 /// The decode plan of a table's rows of one schema version.
@@ -145,6 +162,7 @@ impl RowLayout {
             .enumerate()
             .map(|(column, (ty, source))| match source {
                 ColumnSource::Stored(at) => layout.stored.get(*at).map(|(_, place)| Source::Row(*place)).ok_or(EncodeError { column }),
+                ColumnSource::Computed(compute) => Ok(Source::Computed(Arc::clone(compute))),
                 ColumnSource::Default(Value::Null) if ty.nullable => Ok(Source::Default(None)),
                 ColumnSource::Default(value) => {
                     let mut bytes = Vec::new();
@@ -190,6 +208,21 @@ impl RowLayout {
             Source::Row(place) if !place.fixed => Some(TextPlace::new(place, self.ends_at, self.variable_count)),
             _ => None,
         }
+    }
+
+    /// Whether rows of this layout are older than the column, and its value follows from them.
+    pub fn is_computed(&self, column: usize) -> bool {
+        matches!(self.sources.get(column), Some(Source::Computed(_)))
+    }
+
+    /// The first column that has to be computed in rows of this layout and is not among `changes`.
+    fn first_computed(&self, changes: &[(usize, &Value)]) -> Option<usize> {
+        if self.is_current {
+            return None;
+        }
+        (0..self.sources.len())
+            .filter(|column| self.is_computed(*column))
+            .find(|column| changes.iter().all(|(changed, _)| changed != column))
     }
 
     #[inline]
@@ -273,6 +306,11 @@ impl RowLayout {
     /// When the layout is one of an older version.
     pub fn encode_changed(&self, row: RowRef<'_>, changes: &[(usize, &Value)], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         assert!(self.is_current, "rows are written with the current layout");
+        if let Some(column) = row.layout().first_computed(changes) {
+            let value = row.value(column).map_err(|_| EncodeError { column })?;
+            let changes: Vec<(usize, &Value)> = changes.iter().copied().chain([(column, &value)]).collect();
+            return self.encode_changed(row, &changes, out);
+        }
         let start = out.len();
         let same_shape = std::ptr::eq(row.layout(), self) && changes.iter().all(|(column, _)| self.stored[*column].1.fixed);
         let result = if same_shape { self.patch(row, changes, out) } else { self.encode_pieces(row, changes, out) };

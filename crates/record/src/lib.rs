@@ -29,7 +29,7 @@ mod tests;
 pub use base::Malformed;
 pub use header::RowHeader;
 pub use key::KeyPart;
-pub use layout::{Cell, ColumnSource, EncodeError, RowLayout};
+pub use layout::{Cell, ColumnSource, Compute, EncodeError, RowLayout};
 pub use place::{FixedPlace, TextPlace};
 pub use restore::{KeyRestore, RestoreBuffer};
 pub use row::{ColumnRef, RowRef};

@@ -45,7 +45,10 @@ impl<'a> RowRef<'a> {
         RowHeader::read(self.bytes)
     }
 
-    /// The stored bytes of a column, `None` for NULL.
+    /// The stored bytes of a column, `None` for NULL. Of a table's rows any column may be one that is computed: see [`RowRef::bytes_in`].
+    ///
+    /// # Errors
+    /// A row that cannot be read, or one of an older version in which the column has to be computed.
     ///
     /// # Panics
     /// When there is no such column.
@@ -61,7 +64,59 @@ impl<'a> RowRef<'a> {
                 Ok(Some(bytes.ok_or(Malformed)?))
             }
             Source::Default(bytes) => Ok(bytes.as_deref()),
+            Source::Computed(_) => Err(Malformed),
         }
+    }
+
+    /// The bytes of a column as the row holds them, or would hold them if it were not older than the column; `None` for NULL. `space` keeps what is computed:
+    /// it is the caller's, so that a loop over rows has no end of life of it in each turn.
+    ///
+    /// # Errors
+    /// A row that cannot be read, or an expression that fails for it.
+    ///
+    /// # Panics
+    /// When there is no such column.
+    #[inline]
+    pub fn bytes_in<'s>(&self, column: usize, space: &'s mut Vec<u8>) -> Result<Option<&'s [u8]>, Malformed>
+    where
+        'a: 's,
+    {
+        // It runs for each row: what is computed is looked for only where the row has no bytes.
+        match self.column_bytes(column) {
+            Ok(bytes) => Ok(bytes),
+            Err(Malformed) => self.compute(column, space),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn compute<'s>(&self, column: usize, space: &'s mut Vec<u8>) -> Result<Option<&'s [u8]>, Malformed> {
+        let Source::Computed(compute) = self.layout.source(column) else { return Err(Malformed) };
+        let value = compute.compute(*self)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        space.clear();
+        raw::append(self.layout.column_type(column), &value, space).ok_or(Malformed)?;
+        Ok(Some(space))
+    }
+
+    /// Whether a column has the same bytes in another row of the table.
+    ///
+    /// # Errors
+    /// As [`RowRef::bytes_in`].
+    #[inline]
+    pub fn same_bytes(&self, other: RowRef<'_>, column: usize) -> Result<bool, Malformed> {
+        match (self.column_bytes(column), other.column_bytes(column)) {
+            (Ok(own), Ok(other)) => Ok(own == other),
+            _ => self.same_computed(other, column),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn same_computed(&self, other: RowRef<'_>, column: usize) -> Result<bool, Malformed> {
+        Ok(self.bytes_in(column, &mut Vec::new())? == other.bytes_in(column, &mut Vec::new())?)
     }
 
     #[inline]
@@ -82,16 +137,34 @@ impl<'a> RowRef<'a> {
         data.get(start..end_of(number)?)
     }
 
-    /// A column with its type.
+    /// A column with its type. As [`RowRef::column_bytes`], it is for columns that are not computed: otherwise [`RowRef::column_in`].
+    ///
+    /// # Errors
+    /// As [`RowRef::column_bytes`].
     #[inline]
     pub fn column(&self, column: usize) -> Result<ColumnRef<'a>, Malformed> {
         Ok(ColumnRef { ty: self.layout.column_type(column), bytes: self.column_bytes(column)? })
     }
 
+    /// A column with its type, which may be one that is computed; `space` as in [`RowRef::bytes_in`].
+    ///
+    /// # Errors
+    /// As [`RowRef::bytes_in`].
+    #[inline]
+    pub fn column_in<'s>(&self, column: usize, space: &'s mut Vec<u8>) -> Result<ColumnRef<'s>, Malformed>
+    where
+        'a: 's,
+    {
+        Ok(ColumnRef { ty: self.layout.column_type(column), bytes: self.bytes_in(column, space)? })
+    }
+
     /// A column's value.
     #[inline]
     pub fn value(&self, column: usize) -> Result<Value, Malformed> {
-        self.column(column)?.value()
+        match self.layout.source(column) {
+            Source::Computed(compute) => compute.compute(*self),
+            _ => self.column(column)?.value(),
+        }
     }
 
     /// All values, appended.

@@ -1,6 +1,7 @@
 //! Round trips, orders and garbage, over all types.
 
 use super::*;
+use base::Malformed;
 use proptest::prelude::*;
 use std::cmp::Ordering;
 use types::{ByteString, Collation, ColumnType, Date, DateTime, Decimal, Time, Timestamp, TypeKind, Value};
@@ -381,4 +382,61 @@ fn header_is_patched_in_place() {
     assert_eq!(row[header::TXN_AT..header::UNDO_AT], (1u64 << 40).to_le_bytes());
     assert!(header.is_deleted());
     assert_eq!(RowHeader::read(&row[..10]), Err(Malformed));
+}
+
+/// One more than the column at this position.
+#[derive(Debug)]
+struct OneMore(usize);
+
+impl Compute for OneMore {
+    fn compute(&self, row: RowRef<'_>) -> Result<Value, Malformed> {
+        match row.value(self.0)? {
+            Value::Int(value) if value > 1000 => Err(Malformed),
+            Value::Int(value) => Ok(Value::Int(value + 1)),
+            other => Ok(other),
+        }
+    }
+}
+
+#[test]
+fn columns_that_rows_lack_are_computed_when_asked_for() {
+    let int = ColumnType::int();
+    let types = [int.clone(), int.clone(), ColumnType::varchar(10, Collation::DEFAULT), int.clone()];
+    let stored = [int.clone(), types[2].clone()];
+    // The last one reads the first that is computed.
+    let computed = |of: usize| ColumnSource::Computed(std::sync::Arc::new(OneMore(of)));
+    let sources = [ColumnSource::Stored(0), computed(0), ColumnSource::Stored(1), computed(1)];
+    let columns: Vec<(ColumnType, ColumnSource)> = types.iter().cloned().zip(sources).collect();
+    let (older, current) = (RowLayout::of_older_version(&stored, 1, &columns).unwrap(), RowLayout::new(&types, 2));
+    for (value, expected) in [(Value::Int(5), [Value::Int(6), Value::Int(7)]), (Value::Null, [Value::Null, Value::Null])] {
+        let text = Value::from("x");
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        RowLayout::new(&stored, 1).encode(&[value.clone(), text.clone()], &mut old).unwrap();
+        current.encode(&[value.clone(), expected[0].clone(), text.clone(), expected[1].clone()], &mut new).unwrap();
+        let (old, new) = (RowRef::new(&older, &old), RowRef::new(&current, &new));
+        let parts = [KeyPart::ascending(3), KeyPart { descending: true, ..KeyPart::ascending(1) }];
+        let (mut key, mut same) = (Vec::new(), Vec::new());
+        key::encode_columns(old, &parts, &mut key).unwrap();
+        key::encode_columns(new, &parts, &mut same).unwrap();
+        assert_eq!(key, same);
+        for column in 0..types.len() {
+            assert_eq!(old.value(column), new.value(column));
+            let bytes = |row: RowRef<'_>| row.bytes_in(column, &mut Vec::new()).unwrap().map(<[u8]>::to_vec);
+            assert_eq!(bytes(old), bytes(new));
+            assert_eq!(old.column_in(column, &mut Vec::new()).unwrap().value(), new.value(column));
+            assert_eq!(older.is_computed(column), column % 2 == 1);
+            assert_eq!(older.fixed_place(column).is_none(), column > 0);
+        }
+        // A row that is changed has them.
+        let (mut changed, mut from_new) = (Vec::new(), Vec::new());
+        current.encode_changed(old, &[(2, &Value::from("y")), (3, &Value::Int(1))], &mut changed).unwrap();
+        current.encode_changed(new, &[(2, &Value::from("y")), (3, &Value::Int(1))], &mut from_new).unwrap();
+        assert_eq!(changed, from_new);
+    }
+    let mut old = Vec::new();
+    RowLayout::new(&stored, 1).encode(&[Value::Int(2000), Value::Null], &mut old).unwrap();
+    let old = RowRef::new(&older, &old);
+    // What fails costs those who ask for it.
+    assert!(old.value(1).is_err() && old.value(3).is_err() && old.bytes_in(1, &mut Vec::new()).is_err());
+    assert_eq!((old.value(0), old.value(2)), (Ok(Value::Int(2000)), Ok(Value::Null)));
 }

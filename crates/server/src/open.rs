@@ -2,13 +2,14 @@
 
 use catalog::Catalog;
 use engine::{Engine, EngineConfig};
-use env::{Disk, OpenError, RealClock, RealDisk};
+use env::{Disk, OpenError, RealClock, RealDisk, RealEntropy};
 use server::log;
 use server::options::{ByteSize, Settings};
 use server::serve::Failure;
-use session::variables::{KeptValues, Persisted};
+use session::variables::{KeptValues, Persisted, server_uuid};
 use session::{AccountStore, Shared, SqlService, memory_limit_of};
 use std::sync::Arc;
+use types::Value;
 
 /// Smallest buffer pool that leaves room for what statements latch at once.
 const FRAMES_MIN: usize = 256;
@@ -59,7 +60,9 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     check_memory(settings, &config)?;
     memory::book(memory::Kind::BufferPool, pool_bytes(&config));
     memory::book(memory::Kind::Log, config.wal.buffer_bytes as u64);
-    let engine = Engine::open(disk, Arc::new(RealClock::new()), config)?;
+    session::begin_expressions();
+    let log_buffer_bytes = config.wal.buffer_bytes as u64;
+    let engine = Engine::open(Arc::clone(&disk), Arc::new(RealClock::new()), config)?;
     if let Some(directory) = archive {
         engine.archive_log(directory).map_err(|error| format!("log archive {}: {error}", settings.log_archive().unwrap_or_default()))?;
     }
@@ -68,6 +71,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     engine.start_background()?;
     let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), AccountStore::open(&catalog)?);
     shared.deadlock_log.set_sink(Box::new(log::note));
+    shared.tell("innodb_log_buffer_size", Value::UInt(log_buffer_bytes));
     let pool_bytes = settings.buffer_pool_bytes.to_string();
     let facts = [
         ("innodb_buffer_pool_size", pool_bytes),
@@ -75,6 +79,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         (PURGE_THREADS, purge_threads),
         ("datadir", settings.data_dir.display().to_string()),
         ("port", settings.port.to_string()),
+        ("report_port", settings.port.to_string()),
         ("socket", settings.socket.display().to_string()),
         ("bind_address", settings.bind.clone()),
     ];
@@ -93,6 +98,8 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
         shared.set_at_start(FILES, &directory)?;
     }
     shared.take_persisted(persisted, &applied);
+    // Not before the settings are known to be good.
+    begin_identity(&*disk, &shared)?;
     begin_encryption(settings, &shared)?;
     begin_spilling(settings, &shared)?;
     free_orphans(catalog)?;
@@ -130,6 +137,16 @@ fn with_persisted(settings: &Settings, persisted: &Persisted) -> Result<(Setting
         }
     }
     Ok((merged, applied))
+}
+
+/// The directory's UUID, made at its first start.
+fn begin_identity(disk: &dyn Disk, shared: &Shared) -> Result<(), Failure> {
+    let (uuid, is_new) = server_uuid(disk, &RealEntropy)?;
+    if is_new {
+        log::note(&format!("the data directory has no server UUID yet, it gets {uuid}"));
+    }
+    shared.tell("server_uuid", Value::from(uuid));
+    Ok(())
 }
 
 /// Certificates are made where there are none, and loaded. What an operator has chosen must load; what is there by itself need not.

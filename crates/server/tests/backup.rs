@@ -199,7 +199,7 @@ fn a_backup_under_load_restores_to_a_committed_state() {
     complaint(&run(&["restore", path(&to), "--to", path(&dir.path().join("never")), "--quiet"]));
 }
 
-/// With none, with some, and when they were reset; the restored server starts with them.
+/// With none, with some, and when they were reset; the restored server starts with them, and with a UUID of its own.
 #[test]
 fn persisted_variables_come_along() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -211,6 +211,7 @@ fn persisted_variables_come_along() {
         ("some", Some("SET PERSIST max_connect_errors = 77, PERSIST_ONLY back_log = 99")),
         ("reset", Some("RESET PERSIST")),
     ];
+    let mut uuids = vec![conn.query_first::<String, _>("SELECT @@server_uuid").expect("a query").expect("a row")];
     for (name, statement) in copies {
         if let Some(statement) = statement {
             conn.query_drop(statement).expect(statement);
@@ -225,8 +226,16 @@ fn persisted_variables_come_along() {
         let values: Option<(u64, u64)> = conn.query_first("SELECT @@GLOBAL.max_connect_errors, @@back_log").expect("a query");
         assert_eq!(values, Some(if name == "some" { (77, 99) } else { (100, 151) }), "{name}");
         let kept: Vec<String> = conn.query("SELECT variable_name FROM performance_schema.persisted_variables ORDER BY 1").expect("a query");
+        uuids.push(conn.query_first::<String, _>("SELECT @@server_uuid").expect("a query").expect("a row"));
         assert_eq!(kept.len(), if name == "some" { 2 } else { 0 }, "{kept:?}");
+        drop(restored);
+        // What was restored keeps the UUID that it has made.
+        let again: Option<String> = On::start(&data).connect().query_first("SELECT @@server_uuid").expect("a query");
+        assert_eq!(again.as_ref(), uuids.last());
     }
+    uuids.sort_unstable();
+    uuids.dedup();
+    assert_eq!(uuids.len(), 4, "each server has its own: {uuids:?}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn the_rows_of_the_memory_table_are_consistent_and_add_up() {
         connection.query_drop(sql).expect("done");
     }
     connection.query_drop("ALTER TABLE t ADD COLUMN more INT NOT NULL FIRST, ALGORITHM=COPY").expect("altered");
-    connection.query_drop("CREATE INDEX s ON t (s(200))").expect("made");
+    connection.query_drop("CREATE INDEX s ON t (s(700))").expect("made");
     type Row = (String, u64, u64, u64, u64, i64, i64, i64);
     let sql = "SELECT EVENT_NAME, COUNT_ALLOC, COUNT_FREE, SUM_NUMBER_OF_BYTES_ALLOC, SUM_NUMBER_OF_BYTES_FREE, CURRENT_COUNT_USED, \
                CURRENT_NUMBER_OF_BYTES_USED, HIGH_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name";
@@ -173,8 +173,16 @@ fn optimize_is_bounded_by_the_servers_limit_and_ends_as_a_whole() {
     };
     let expect = [("d.t".to_owned(), "OK".to_owned()), ("d.small".to_owned(), "OK".to_owned())];
     assert_eq!(statuses(told(&mut connection)), expect, "its own limit does not count");
-    let used = status(&mut connection, "Altiplano_memory_heap") + status(&mut connection, "Altiplano_memory_mapped");
-    connection.query_drop(format!("SET GLOBAL altiplano_memory_limit = {}", used + (4 << 20))).expect("set");
+    let limit = |connection: &mut Conn, more: u64| {
+        let used = status(connection, "Altiplano_memory_heap") + status(connection, "Altiplano_memory_mapped");
+        connection.query_drop(format!("SET GLOBAL altiplano_memory_limit = {}", used + more)).expect("set");
+    };
+    limit(&mut connection, 12 << 20);
+    assert_eq!(statuses(told(&mut connection)), expect, "rows are not held in memory");
+    connection.query_drop("SET GLOBAL altiplano_memory_limit = 0").expect("set");
+    connection.query_drop("CREATE INDEX s ON t (s(400))").expect("made");
+    // Keys that are sorted are, while they are few.
+    limit(&mut connection, 4 << 20);
     assert_eq!(code(&mut connection, "OPTIMIZE TABLE t, small"), 1041, "not a row that tells of it, and the next table");
     assert_eq!(code(&mut connection, "ALTER TABLE t ADD COLUMN more INT NOT NULL FIRST, ALGORITHM=COPY"), 1041);
     connection.query_drop("OPTIMIZE TABLE small").expect("the next statement is not marked");

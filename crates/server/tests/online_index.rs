@@ -1,4 +1,4 @@
-//! Indexes built beside readers and writers: what they hold afterwards, what ends a build, and what is left of one that was ended.
+//! Indexes built, and tables copied, beside readers and writers: what they hold afterwards, what ends a build, and what is left of one that was ended.
 
 use env::SplitMix64 as Random;
 use harness::{Server, until};
@@ -145,15 +145,40 @@ fn write(c: &mut Conn, random: &mut Random, fresh: &AtomicU64) -> Result<(), Err
     c.query_drop(if random.below(4) == 0 { "ROLLBACK" } else { "COMMIT" })
 }
 
+/// A writer: one transaction after another, those counted in `during` that end while `busy` is set.
+fn write_until(
+    server: &Server,
+    seed: u64,
+    stop: &AtomicBool,
+    busy: &AtomicBool,
+    during: &AtomicU64,
+    mut write: impl FnMut(&mut Conn, &mut Random) -> Result<(), Error>,
+) {
+    let mut random = Random::new(seed);
+    let mut c = connect(server);
+    while !stop.load(Ordering::Acquire) {
+        match write(&mut c, &mut random) {
+            Ok(()) if busy.load(Ordering::Acquire) => _ = during.fetch_add(1, Ordering::Relaxed),
+            Ok(()) => {}
+            // Deadlocks, waits for each other; a key that is there.
+            Err(error) if [1213, 1205, 1062].contains(&code(&error)) => c.query_drop("ROLLBACK").expect("taken back"),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 /// What each index finds is what a scan of the rows finds, in one snapshot.
-fn compare(c: &mut Conn) {
+fn compare(c: &mut Conn, of_rows: bool) {
     c.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT").expect("a snapshot");
     let figures = |c: &mut Conn, hint: &str, condition: &str| -> (u64, u64) {
-        let sql = format!("SELECT COUNT(*), BIT_XOR(CRC32(CONCAT_WS('|', id, a, b, c, d))) FROM t {hint} WHERE {condition}");
+        let sql = format!("SELECT COUNT(*), BIT_XOR(CRC32(CONCAT_WS('|', id, a, b, c, d, w))) FROM t {hint} WHERE {condition}");
         c.query_first(sql).expect("figures").expect("a row")
     };
-    let all = "IGNORE INDEX (i_a, i_d, i_v, u_c)";
-    for (index, condition) in [("i_a", "a > -1000000"), ("i_d", "d > -1"), ("i_v", "v > -1000"), ("u_c", "c > -1"), ("u_c", "c IS NULL")] {
+    let all = "IGNORE INDEX (i_a, i_d, i_v, i_w, u_c)";
+    let functional = of_rows.then_some(("i_f", "a % 77 > -1000"));
+    let columns =
+        [("i_a", "a > -1000000"), ("i_d", "d > -1"), ("i_v", "v > -1000"), ("i_w", "w > -8"), ("u_c", "c > -1"), ("u_c", "c IS NULL")];
+    for (index, condition) in columns.into_iter().chain(functional) {
         let hint = format!("FORCE INDEX ({index})");
         assert_eq!(figures(c, &hint, condition), figures(c, all, condition), "{index}: {condition}");
     }
@@ -169,29 +194,23 @@ fn indexes_built_beside_writers_hold_what_a_full_scan_finds() {
     std::thread::scope(|scope| {
         for no in 0..3 {
             let (server, stop, building, fresh, during) = (&server, &stop, &building, &fresh, &during);
-            scope.spawn(move || {
-                let mut random = Random::new(seed + no);
-                let mut c = connect(server);
-                while !stop.load(Ordering::Acquire) {
-                    match write(&mut c, &mut random, fresh) {
-                        Ok(()) if building.load(Ordering::Acquire) => _ = during.fetch_add(1, Ordering::Relaxed),
-                        Ok(()) => {}
-                        // Deadlocks, waits for each other; a key of the unique index.
-                        Err(error) if [1213, 1205, 1062].contains(&code(&error)) => c.query_drop("ROLLBACK").expect("taken back"),
-                        Err(error) => panic!("{error}"),
-                    }
-                }
-            });
+            scope.spawn(move || write_until(server, seed + no, stop, building, during, |c, random| write(c, random, fresh)));
         }
         let mut c = connect(&server);
+        // Rows that nobody changes until the end have no value of it.
+        c.query_drop("ALTER TABLE t ADD COLUMN w INT AS (d * 2 - 7) VIRTUAL, ALGORITHM=INSTANT").expect("added");
         for round in 0..4 {
             building.store(true, Ordering::Release);
-            let lock = if round % 2 == 0 { "ALGORITHM=INPLACE, LOCK=NONE" } else { "LOCK=DEFAULT" };
+            // With an index on an expression a LOCK=NONE is refused, as in MySQL; writers need not wait all the same.
+            let of_rows = round % 2 == 1;
+            let lock = if of_rows { "ADD INDEX i_f ((a % 77)), LOCK=DEFAULT" } else { "ALGORITHM=INPLACE, LOCK=NONE" };
             // A transaction that begins before the build ends, and ends while the build waits for it.
-            let ddl =
-                format!("ALTER TABLE t ADD INDEX i_a (a, b(3)), ADD INDEX i_d (d DESC), ADD INDEX i_v (v), ADD UNIQUE u_c (c), {lock}");
-            let undo = "ALTER TABLE t DROP INDEX i_a, DROP INDEX i_d, DROP INDEX i_v, DROP INDEX u_c";
-            let (built, ()) = beside(&server, &ddl, &[], undo, |id| {
+            let ddl = format!(
+                "ALTER TABLE t ADD INDEX i_a (a, b(3)), ADD INDEX i_d (d DESC), ADD INDEX i_v (v), ADD INDEX i_w (w), ADD UNIQUE u_c (c), {lock}"
+            );
+            let more = if of_rows { ", DROP INDEX i_f" } else { "" };
+            let undo = format!("ALTER TABLE t DROP INDEX i_a, DROP INDEX i_d, DROP INDEX i_v, DROP INDEX i_w, DROP INDEX u_c{more}");
+            let (built, ()) = beside(&server, &ddl, &[], &undo, |id| {
                 let (mut long, mut watcher) = (connect(&server), connect(&server));
                 long.query_drop("BEGIN").expect("begun");
                 let all = ["UPDATE t SET a = a + 1, d = d + 1 WHERE id % 2000 = 5", "DELETE FROM t WHERE id % 2000 = 6"];
@@ -203,15 +222,15 @@ fn indexes_built_beside_writers_hold_what_a_full_scan_finds() {
             });
             building.store(false, Ordering::Release);
             built.expect("no duplicates");
-            compare(&mut c);
+            compare(&mut c, of_rows);
             if round < 3 {
-                c.query_drop(undo).expect("dropped");
+                c.query_drop(&undo).expect("dropped");
             }
         }
         stop.store(true, Ordering::Release);
     });
     let mut c = connect(&server);
-    compare(&mut c);
+    compare(&mut c, true);
     is_sound(&mut c);
     println!("{} transactions beside the builds", during.load(Ordering::Relaxed));
     assert!(during.into_inner() > 0, "writers waited for all of the builds");
@@ -255,11 +274,22 @@ fn a_duplicate_that_somebody_commits_meanwhile_ends_the_build() {
 #[test]
 fn kill_timeout_and_too_many_changes_leave_the_table_as_it_was() {
     let mut server = server(ROWS);
-    let mut c = connect(&server);
-    let ddl = "ALTER TABLE t ADD INDEX i_b (b), ADD INDEX i_d (d)";
+    for (ddl, first) in [
+        ("ALTER TABLE t ADD INDEX i_b (b), ADD INDEX i_d (d)", "i_b"),
+        ("ALTER TABLE t FORCE, ADD INDEX i_b (b), ADD INDEX i_d (d)", "PRIMARY"),
+    ] {
+        ends_leave_the_table_as_it_was(&server, ddl, first);
+    }
+    server.stop();
+    directory_is_sound(&server);
+}
+
+/// The ways to an early end of a statement that makes `i_b` and `i_d`; `first` is the first index that it makes.
+fn ends_leave_the_table_as_it_was(server: &Server, ddl: &str, first: &str) {
+    let mut c = connect(server);
     let undo = "ALTER TABLE t DROP INDEX i_b, DROP INDEX i_d";
     // At work.
-    let (result, ()) = beside(&server, ddl, &[], undo, |id| c.query_drop(format!("KILL QUERY {id}")).expect("killed"));
+    let (result, ()) = beside(server, ddl, &[], undo, |id| c.query_drop(format!("KILL QUERY {id}")).expect("killed"));
     if let Err(error) = &result {
         assert_eq!(code(error), 1317);
         assert_eq!(indexes(&mut c), ["PRIMARY"]);
@@ -268,12 +298,12 @@ fn kill_timeout_and_too_many_changes_leave_the_table_as_it_was() {
     }
     // In its last wait: killed, and by itself.
     for (settings, expected) in [(&[][..], 1317), (&["SET lock_wait_timeout = 1"][..], 1205)] {
-        let mut other = connect(&server);
-        let (result, ()) = beside(&server, ddl, settings, undo, |id| {
+        let mut other = connect(server);
+        let (result, ()) = beside(server, ddl, settings, undo, |id| {
             other.query_drop("BEGIN").expect("begun");
             other.query_drop("UPDATE t SET b = 'changed' WHERE id = 9").expect("changed");
             if expected == 1317 {
-                let mut watcher = connect(&server);
+                let mut watcher = connect(server);
                 until("the build waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
                 watcher.query_drop(format!("KILL QUERY {id}")).expect("killed");
             }
@@ -284,17 +314,18 @@ fn kill_timeout_and_too_many_changes_leave_the_table_as_it_was() {
     }
     // More changes than may be noted.
     c.query_drop("SET GLOBAL innodb_online_alter_log_max_size = 65536").expect("set");
-    let mut other = connect(&server);
-    let (result, ()) = beside(&server, ddl, &[], undo, |_| {
+    let mut other = connect(server);
+    let (result, ()) = beside(server, ddl, &[], undo, |_| {
         other.query_drop("BEGIN").expect("begun");
         other.query_drop("UPDATE t SET d = d + 1 WHERE id < 5000").expect("changed");
         other.query_drop("COMMIT").expect("committed");
     });
     match result {
         Err(Error::MySqlError(error)) => {
-            let text =
-                "Creating index 'i_b' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again.";
-            assert_eq!((error.code, error.message.as_str()), (1799, text));
+            let text = format!(
+                "Creating index '{first}' required more than 'innodb_online_alter_log_max_size' bytes of modification log. Please try again."
+            );
+            assert_eq!((error.code, error.message), (1799, text));
         }
         other => panic!("{other:?}"),
     }
@@ -303,9 +334,7 @@ fn kill_timeout_and_too_many_changes_leave_the_table_as_it_was() {
     is_sound(&mut c);
     c.query_drop(ddl).expect("nobody is in the way any more");
     is_sound(&mut c);
-    drop((c, other));
-    server.stop();
-    directory_is_sound(&server);
+    c.query_drop(undo).expect("dropped");
 }
 
 #[test]
@@ -342,8 +371,10 @@ fn progress_is_shown_while_it_builds_and_remembered_afterwards() {
         ))
         .expect("stages")
     };
-    let id = {
-        let (result, (id, current)) = beside(&server, "ALTER TABLE t ADD INDEX i_b (b)", &[], "DROP INDEX i_b ON t", |id| {
+    for (ddl, last) in
+        [("ALTER TABLE t ADD INDEX i_b (b)", "log apply index)"), ("ALTER TABLE t FORCE, ADD INDEX i_b (b)", "log apply table)")]
+    {
+        let (result, (id, current)) = beside(&server, ddl, &[], "DROP INDEX i_b ON t", |id| {
             other.query_drop("BEGIN").expect("begun");
             other.query_drop("UPDATE t SET b = 'changed' WHERE id = 9").expect("changed");
             until("the build waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
@@ -353,25 +384,33 @@ fn progress_is_shown_while_it_builds_and_remembered_afterwards() {
         });
         result.expect("built");
         assert_eq!(current.len(), 1, "{current:?}");
-        assert_eq!(current[0].0, "stage/innodb/alter table (log apply index)");
-        id
-    };
-    let ended = stages(&mut watcher, "events_stages_history_long", id);
-    let names: Vec<&str> = ended.iter().map(|stage| stage.0.rsplit('(').next().expect("a name")).collect();
-    assert_eq!(names[..3], ["read PK and internal sort)", "insert)", "log apply index)"], "{ended:?}");
-    assert!(ended[0].1 >= Some(ROWS) && ended[0].1 == ended[0].2, "{ended:?}");
-    assert_eq!(stages(&mut watcher, "events_stages_current", id), []);
+        assert_eq!(current[0].0, format!("stage/innodb/alter table ({last}"));
+        let ended = stages(&mut watcher, "events_stages_history_long", id);
+        let names: Vec<&str> = ended.iter().map(|stage| stage.0.rsplit('(').next().expect("a name")).collect();
+        assert_eq!(names[..3], ["read PK and internal sort)", "insert)", last], "{ended:?}");
+        assert!(ended[0].1 >= Some(ROWS) && ended[0].1 == ended[0].2, "{ended:?}");
+        assert_eq!(stages(&mut watcher, "events_stages_current", id), []);
+        watcher.query_drop("DROP INDEX i_b ON t").expect("dropped");
+    }
 }
 
 #[test]
 fn a_kill_during_a_build_leaves_nothing_behind() {
+    dies_during("ALTER TABLE t ADD INDEX i_b (b), ADD UNIQUE u_c (c)");
+}
+
+#[test]
+fn a_kill_during_a_copy_leaves_nothing_behind() {
+    dies_during("ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id), ADD INDEX i_id (id), ADD UNIQUE u_c (c)");
+}
+
+fn dies_during(ddl: &str) {
     let mut server = server(ROWS);
     let mut c = connect(&server);
     let mut other = connect(&server);
     // The transaction that it waits for keeps the build from its end.
-    let ddl = "ALTER TABLE t ADD INDEX i_b (b), ADD UNIQUE u_c (c)";
     let pid = server.pid();
-    let (result, ()) = beside(&server, ddl, &[], "ALTER TABLE t DROP INDEX i_b, DROP INDEX u_c", |_| {
+    let (result, ()) = beside(&server, ddl, &[], "ALTER TABLE t DROP INDEX u_c", |_| {
         other.query_drop("UPDATE t SET b = 'kept' WHERE id = 9").expect("changed");
         other.query_drop("BEGIN").expect("begun");
         other.query_drop("UPDATE t SET b = 'lost' WHERE id = 10").expect("changed");
@@ -390,4 +429,170 @@ fn a_kill_during_a_build_leaves_nothing_behind() {
     drop(c);
     server.stop();
     directory_is_sound(&server);
+}
+
+/// One transaction of a writer, in a table and in the one that stays as it is: they are the same whenever it has ended.
+fn write_both(c: &mut Conn, random: &mut Random, fresh: &AtomicU64, rows: u64) -> Result<(), Error> {
+    c.query_drop("BEGIN")?;
+    for _ in 0..=random.below(3) {
+        let (id, other, n) = (random.below(rows) + 1, random.below(rows) + 1, random.below(100_000));
+        let new = fresh.fetch_add(2, Ordering::Relaxed);
+        let statements = match random.below(10) {
+            0 | 1 => {
+                let bytes = if random.below(32) == 0 { 100_000 } else { n % 50 };
+                vec![format!("INSERT INTO # (id, k, n, b, c, long_one) VALUES ({new}, {n}, {n}, 'new {n}', {new}, REPEAT('n', {bytes}))")]
+            }
+            2 => vec![format!("UPDATE # SET k = {n} WHERE id = {id}")],
+            3 => vec![format!("UPDATE # SET n = n + 1, b = UPPER(b) WHERE id = {id}")],
+            4 => vec![format!("UPDATE # SET long_one = REPEAT('u', {}) WHERE id = {id}", if n % 40 == 0 { 100_000 } else { n % 900 })],
+            5 => vec![format!("DELETE FROM # WHERE id = {id}")],
+            6 => vec![format!("UPDATE # SET id = {new}, c = NULL WHERE id = {id}")],
+            7 => vec![format!("DELETE FROM # WHERE id = {id}"), format!("INSERT INTO # (id, k, n, b) VALUES ({id}, {n}, {n}, 'again')")],
+            8 => vec![
+                "SAVEPOINT s".into(),
+                format!("UPDATE # SET k = -k, long_one = REPEAT('t', 50000) WHERE id IN ({id}, {other})"),
+                "ROLLBACK TO SAVEPOINT s".into(),
+            ],
+            // A value of a unique column goes from one row to another.
+            _ => vec![format!("UPDATE # SET c = NULL WHERE id = {id}"), format!("UPDATE # SET c = {} WHERE id = {other}", new + 1)],
+        };
+        for sql in statements {
+            c.query_drop(sql.replace('#', "w"))?;
+            if sql.contains('#') {
+                c.query_drop(sql.replace('#', "same"))?;
+            }
+        }
+    }
+    c.query_drop(if random.below(4) == 0 { "ROLLBACK" } else { "COMMIT" })
+}
+
+/// In one snapshot the tables hold the same, by whichever index.
+fn are_the_same(c: &mut Conn, what: &str) {
+    c.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT").expect("a snapshot");
+    let columns = "COUNT(*), BIT_XOR(CRC32(CONCAT_WS('|', id, k, n, b, c, v, s, long_one)))";
+    let mut figures =
+        |from: &str| -> (u64, u64) { c.query_first(format!("SELECT {columns} FROM {from}")).expect("figures").expect("a row") };
+    let same = figures("same");
+    for from in ["w", "w FORCE INDEX (i_id) WHERE id > 0", "w FORCE INDEX (i_k) WHERE k > -1000000", "w FORCE INDEX (i_v) WHERE v > -1000"]
+    {
+        assert_eq!(figures(from), same, "{what}: {from}");
+    }
+    let part = |c: &mut Conn, from: &str| -> (u64, u64) {
+        c.query_first(format!("SELECT {columns} FROM {from} WHERE c > 0")).expect("figures").expect("a row")
+    };
+    assert_eq!(part(c, "w FORCE INDEX (u_c)"), part(c, "same IGNORE INDEX (u_c)"), "{what}: u_c");
+    c.query_drop("COMMIT").expect("the end");
+    let lines: Vec<(String, String, String, String)> = c.query("CHECK TABLE w").expect("an answer");
+    assert!(lines.iter().all(|line| line.3 == "OK"), "{what}: {lines:?}");
+}
+
+#[test]
+fn tables_copied_beside_writers_hold_what_the_writers_wrote() {
+    const COPIED: u64 = 1_000;
+    let mut server = Server::start(PROGRAM, &[]);
+    let seed = seed();
+    let mut c = server.connect();
+    for sql in ["CREATE DATABASE d", "USE d", "SET cte_max_recursion_depth = 100000000"] {
+        c.query_drop(sql).expect(sql);
+    }
+    for name in ["w", "same"] {
+        let columns = "id BIGINT NOT NULL, k INT NOT NULL, n INT NOT NULL, b VARCHAR(60) NOT NULL, c BIGINT, v INT AS (k % 100) VIRTUAL, s BIGINT AS (n + 1) STORED, \
+                       long_one MEDIUMTEXT, KEY i_id (id), KEY i_k (k, b(3)), KEY i_v (v), UNIQUE u_c (c)";
+        c.query_drop(format!("CREATE TABLE {name} ({columns})")).expect("made");
+        let rows = format!(
+            "INSERT INTO {name} (id, k, n, b, c, long_one) WITH RECURSIVE i AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM i WHERE i < {COPIED}) \
+             SELECT i, (i * 7919) % 10007, i, CONCAT('word ', (i * 31) % 997), i * 10000000, IF(i % 400 = 0, REPEAT('l', 100000), 'short') FROM i"
+        );
+        c.query_drop(rows).expect("rows");
+    }
+    let (stop, copying) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (fresh, during) = (AtomicU64::new(COPIED * 10), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for no in 0..3 {
+            let (server, stop, copying, fresh, during) = (&server, &stop, &copying, &fresh, &during);
+            scope.spawn(move || write_until(server, seed + no, stop, copying, during, |c, random| write_both(c, random, fresh, COPIED)));
+        }
+        let (mut killer, killed) = (connect(&server), c.connection_id());
+        for ddl in [
+            // Without a primary key, to the same without one, and to one that has.
+            "ALTER TABLE w FORCE, ALGORITHM=INPLACE, LOCK=NONE",
+            "ALTER TABLE w ADD PRIMARY KEY (id), ALGORITHM=INPLACE, LOCK=NONE",
+            "ALTER TABLE w MODIFY n INT NULL, LOCK=NONE",
+            "ALTER TABLE w DROP PRIMARY KEY, ADD PRIMARY KEY (k, id), LOCK=NONE",
+            "ALTER TABLE w MODIFY n INT NOT NULL, ALGORITHM=INPLACE, LOCK=NONE",
+            "KILL",
+            "ALTER TABLE w DROP PRIMARY KEY, ADD PRIMARY KEY (id DESC), ENGINE=InnoDB, LOCK=NONE",
+            "OPTIMIZE TABLE w",
+        ] {
+            copying.store(true, Ordering::Release);
+            if ddl == "KILL" {
+                let over = AtomicBool::new(false);
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        until("the copy", || state(&mut killer, killed) == "altering table" || over.load(Ordering::Acquire));
+                        killer.query_drop(format!("KILL QUERY {killed}")).expect("killed");
+                    });
+                    let ended = c.query_drop("ALTER TABLE w DROP PRIMARY KEY, ADD PRIMARY KEY (b, id), LOCK=NONE");
+                    over.store(true, Ordering::Release);
+                    // Or it came too late.
+                    assert!(matches!(ended.as_ref().map_err(code), Ok(()) | Err(1317)), "{ended:?}");
+                });
+            } else {
+                c.query_drop(ddl).unwrap_or_else(|error| panic!("{ddl}: {error}"));
+            }
+            copying.store(false, Ordering::Release);
+            are_the_same(&mut c, ddl);
+        }
+        stop.store(true, Ordering::Release);
+    });
+    are_the_same(&mut c, "the end");
+    println!("{} transactions beside the copies", during.load(Ordering::Relaxed));
+    assert!(during.into_inner() > 0, "writers waited for all of the copies");
+    drop(c);
+    server.stop();
+    directory_is_sound(&server);
+}
+
+#[test]
+fn what_somebody_commits_meanwhile_may_end_a_copy() {
+    let server = server(ROWS);
+    let mut c = connect(&server);
+    let another_key = "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (c), ADD INDEX i_id (id), LOCK=NONE";
+    for (ddl, change, expected) in [
+        (another_key, "UPDATE t SET c = 70 WHERE id = 3", Some((1062, "Duplicate entry '70' for key 't.PRIMARY'"))),
+        (another_key, "UPDATE t SET c = NULL WHERE id = 3", Some((1138, "Invalid use of NULL value"))),
+        (
+            "ALTER TABLE t FORCE, ADD UNIQUE u_c (c)",
+            "UPDATE t SET c = 70 WHERE id = 3",
+            Some((1062, "Duplicate entry '70' for key 't.u_c'")),
+        ),
+        (
+            "ALTER TABLE t MODIFY c BIGINT NOT NULL, LOCK=NONE",
+            "UPDATE t SET c = NULL WHERE id = 4",
+            Some((1138, "Invalid use of NULL value")),
+        ),
+        // Two rows exchange their values.
+        (another_key, "UPDATE t SET c = 100 - c WHERE id IN (3, 7)", None),
+    ] {
+        c.query_drop("UPDATE t SET c = id * 10 WHERE id < 10").expect("prepared");
+        let mut other = connect(&server);
+        let (result, ()) = beside(&server, ddl, &[], "SELECT 'it was too quick' FROM nowhere", |id| {
+            other.query_drop("BEGIN").expect("begun");
+            other.query_drop(change).expect("changed");
+            let mut watcher = connect(&server);
+            until("the copy waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
+            other.query_drop("COMMIT").expect("committed");
+        });
+        match (result, expected) {
+            (Ok(()), None) => assert_eq!(indexes(&mut c), ["i_id", "PRIMARY"]),
+            (Err(Error::MySqlError(error)), Some(expected)) => {
+                assert_eq!((error.code, error.message.as_str()), expected, "{ddl}");
+                assert_eq!(indexes(&mut c), ["PRIMARY"]);
+            }
+            (result, _) => panic!("{ddl} beside {change}: {result:?}"),
+        }
+        is_sound(&mut c);
+    }
+    let first: Vec<(u64, u64)> = c.query("SELECT id, c FROM t WHERE c < 80 ORDER BY c").expect("rows");
+    assert_eq!(first, [(1, 10), (2, 20), (7, 30), (4, 40), (5, 50), (6, 60), (3, 70)]);
 }

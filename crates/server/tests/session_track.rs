@@ -294,5 +294,10 @@ fn what_is_said_of_a_statement_is_told_once_the_component_is_installed() {
     // They are of one statement.
     assert_eq!(ask(&mut wire, &[], sql), told([None; 4]));
     assert_eq!(ask(&mut wire, &attributes[..1], sql), told([Some("vALUE"), None, None, None]));
+    // Moments have six fractional digits, as in MySQL: Connector/Python's tests compare them.
+    let moments = [("day", 0x0C, vec![7, 0xE5, 0x07, 3, 11, 19, 27, 30]), ("time", 0x0B, vec![8, 0, 0, 0, 0, 0, 19, 27, 30])];
+    let sql = "SELECT mysql_query_attribute_string('day'), mysql_query_attribute_string('time')";
+    let expected = vec![vec![Some("2021-03-11 19:27:30.000000".to_owned()), Some("19:27:30.000000".to_owned())]];
+    assert_eq!(ask(&mut wire, &moments, sql), Ok(expected));
     ask(&mut wire, &[], "UNINSTALL COMPONENT 'file://component_query_attributes'").expect("gone");
 }

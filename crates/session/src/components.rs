@@ -59,6 +59,8 @@ impl ClientSession {
 
 /// An attribute as it is kept.
 pub(crate) fn kept(attribute: &Attribute<'_>) -> KeptAttribute {
+    /// As in MySQL, whether there is a fraction or not.
+    const FRACTION_DIGITS: u8 = 6;
     let mut text = Vec::new();
     let value = match attribute.param.value {
         ParamValue::Null | ParamValue::LongData => return (attribute.name.to_vec(), None),
@@ -67,8 +69,14 @@ pub(crate) fn kept(attribute: &Attribute<'_>) -> KeptAttribute {
         ParamValue::Float(n) => Value::Float(n),
         ParamValue::Double(n) => Value::Double(n),
         ParamValue::Bytes(bytes) => Value::bytes(bytes),
-        ParamValue::DateTime(moment) => Value::DateTime(moment),
-        ParamValue::Time(time) => Value::Time(time),
+        ParamValue::DateTime(moment) => {
+            moment.write_to(FRACTION_DIGITS, &mut text);
+            return (attribute.name.to_vec(), Some(text));
+        }
+        ParamValue::Time(time) => {
+            time.write_to(FRACTION_DIGITS, &mut text);
+            return (attribute.name.to_vec(), Some(text));
+        }
     };
     crate::value_text::write(&value, &mut text);
     (attribute.name.to_vec(), Some(text))

@@ -229,6 +229,10 @@ impl ClientSession {
                 Ok(Ran::Done)
             }
             Statement::GetDiagnostics(get) => self.get_diagnostics(get, sql, sink).map(|()| Ran::Done),
+            Statement::Help => {
+                show::help(self, sink);
+                Ok(Ran::Done)
+            }
             Statement::Shutdown => unsupported("SHUTDOWN"),
             Statement::Xa(ast::Xa::Recover { convert }) => {
                 self.xa_recover(*convert, sink);

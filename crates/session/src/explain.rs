@@ -15,24 +15,86 @@ use planner::plan::{Body, OutputColumn};
 use protocol::ResultSink;
 use types::Value;
 
+/// How the plan is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Traditional,
+    Tree,
+    /// By the members that a query block has.
+    Json,
+    /// By operators.
+    JsonTree,
+}
+
+/// Most bytes of a statement's text that JSON repeats.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+
 fn unsupported<T>(what: &str) -> Result<T, Outcome> {
     Err(codes::not_supported_yet(what).into())
+}
+
+fn name_of(format: ExplainFormat) -> &'static str {
+    match format {
+        ExplainFormat::Traditional => "TRADITIONAL",
+        ExplainFormat::Json => "JSON",
+        ExplainFormat::Tree => "TREE",
+    }
 }
 
 impl ClientSession {
     /// EXPLAIN of a statement.
     pub(crate) fn explain(&mut self, explain: &ast::Explain<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        if explain.into.is_some() {
+            match explain.format {
+                Some(ExplainFormat::Json) => {}
+                Some(format) => return Err(codes::explain_into_format_not_supported(name_of(format)).into()),
+                None => return Err(codes::explain_into_implicit_format_not_supported().into()),
+            }
+        }
         let statement = match explain.target {
             ExplainTarget::Statement(statement) => statement,
             ExplainTarget::Connection(_) if explain.analyze => return unsupported("EXPLAIN ANALYZE FOR CONNECTION"),
+            ExplainTarget::Connection(_) if explain.into.is_some() => {
+                return Err(codes::explain_into_for_connection_not_supported().into());
+            }
             ExplainTarget::Connection(id) => return self.explain_connection(explain, id, sink),
         };
-        if explain.into.is_some() || explain.schema.is_some() {
-            return unsupported(if explain.into.is_some() { "EXPLAIN INTO" } else { "EXPLAIN FOR SCHEMA" });
-        }
         let (hinted, warnings) = crate::hinted::assignments(statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
-        self.with_variables(&hinted, |session| session.explain_statement(explain, statement, sql, sink))
+        let (from, to) = (explain.text.0 as usize, explain.text.1 as usize);
+        let text = sql.get(from..to).unwrap_or(sql);
+        self.in_explained_database(explain, |session| {
+            session.with_variables(&hinted, |session| session.explain_statement(explain, statement, sql, text, sink))
+        })?
+    }
+
+    /// Runs something with the database of FOR SCHEMA as the current one, if there is one.
+    pub(crate) fn in_explained_database<T>(&mut self, explain: &ast::Explain<'_>, run: impl FnOnce(&mut Self) -> T) -> Result<T, Outcome> {
+        let Some(schema) = explain.schema else { return Ok(run(self)) };
+        let database = self.explained_database(schema)?;
+        Ok(self.in_database(Some(database), run))
+    }
+
+    /// The database of FOR SCHEMA, if the user may use it.
+    fn explained_database(&self, name: &str) -> Result<Box<str>, Outcome> {
+        if !self.core.may_use_database(name) {
+            return Err(self.core.database_denied(name).into());
+        }
+        match crate::virtual_tables::database(name) {
+            Some(database) => Ok(database.name.into()),
+            None => match self.shared().catalog.database(name) {
+                Ok(_) => Ok(name.into()),
+                Err(error) => Err(crate::error_map::catalog_error(error, || self.stop_error())),
+            },
+        }
+    }
+
+    /// Runs something with another current database.
+    fn in_database<T>(&mut self, database: Option<Box<str>>, run: impl FnOnce(&mut Self) -> T) -> T {
+        let own = std::mem::replace(&mut self.core.database, database);
+        let done = run(self);
+        self.core.database = own;
+        done
     }
 
     /// EXPLAIN FOR CONNECTION: the plan that the statement gets which another session runs, read from its text and planned here.
@@ -53,10 +115,26 @@ impl ClientSession {
             let message = "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
             return Err(SqlError::with_message(3012, message).into());
         };
-        let own = std::mem::replace(&mut self.core.database, label.database.map(Into::into));
-        let explained = self.explain_statement(explain, &parsed.statement, &label.statement, sink);
-        self.core.database = own;
-        explained
+        let text = &label.statement;
+        self.in_database(label.database.map(Into::into), |session| session.explain_statement(explain, &parsed.statement, text, text, sink))
+    }
+
+    /// The format that is asked for, by the statement or by variables.
+    fn explain_format(&self, explain: &ast::Explain<'_>) -> Format {
+        let setting = self.session_text("explain_format");
+        let format = explain.format.unwrap_or(match setting.as_str() {
+            "TREE" => ExplainFormat::Tree,
+            "JSON" => ExplainFormat::Json,
+            // ANALYZE has a tree where the table is no more than the variable's.
+            _ if explain.analyze => ExplainFormat::Tree,
+            _ => ExplainFormat::Traditional,
+        });
+        match format {
+            ExplainFormat::Traditional => Format::Traditional,
+            ExplainFormat::Tree => Format::Tree,
+            ExplainFormat::Json if self.session_text("explain_json_format_version") == "1" => Format::Json,
+            ExplainFormat::Json => Format::JsonTree,
+        }
     }
 
     fn explain_statement(
@@ -64,42 +142,46 @@ impl ClientSession {
         explain: &ast::Explain<'_>,
         statement: &ast::Statement<'_>,
         sql: &[u8],
+        text: &[u8],
         sink: &mut ResultSink<'_>,
     ) -> Result<(), Outcome> {
-        let setting = self.session_text("explain_format");
-        if explain.analyze {
-            match explain.format {
-                None if setting == "JSON" => return unsupported("EXPLAIN ANALYZE with JSON format"),
-                None | Some(ExplainFormat::Tree) => {}
-                Some(ExplainFormat::Traditional) => return unsupported("EXPLAIN ANALYZE with TRADITIONAL format"),
-                Some(ExplainFormat::Json) => return unsupported("EXPLAIN ANALYZE with JSON format"),
+        let format = self.explain_format(explain);
+        let query = String::from_utf8_lossy(&text[..text.len().min(TEXT_BYTES_MAX)]);
+        let query = query.trim_end();
+        let told = if explain.analyze {
+            if format == Format::Traditional {
+                return unsupported("EXPLAIN ANALYZE with TRADITIONAL format");
             }
-            let text = self.analyzed(statement, sql)?;
+            let told = self.analyzed(statement, sql, format, query)?;
             // The counts tell of rows.
             self.settle()?;
-            self.send_text(text, sink);
-            return Ok(());
-        }
-        let plan = self.plan_to_explain(statement, sql)?;
-        if !plan.tables.is_empty() || plan.reads_dictionary {
-            // As MySQL, which opens the tables.
-            self.ensure_transaction();
-            self.statement_done()?;
-        }
-        let format = explain.format.unwrap_or(match setting.as_str() {
-            "TREE" => ExplainFormat::Tree,
-            "JSON" => ExplainFormat::Json,
-            _ => ExplainFormat::Traditional,
-        });
-        match format {
-            ExplainFormat::Traditional => {
-                let columns: Vec<OutputColumn> =
-                    planner::explain::columns().into_iter().map(|(name, ty)| result_columns::plain(name, ty)).collect();
-                let rows = planner::explain::traditional(&plan);
-                self.send_rows(&columns, &rows, sink);
+            told
+        } else {
+            let plan = self.plan_to_explain(statement, sql)?;
+            if !plan.tables.is_empty() || plan.reads_dictionary {
+                // As MySQL, which opens the tables.
+                self.ensure_transaction();
+                self.statement_done()?;
             }
-            ExplainFormat::Tree => self.send_text(planner::explain::tree(&plan), sink),
-            ExplainFormat::Json => self.send_text(planner::explain::json(&plan), sink),
+            match format {
+                Format::Traditional => {
+                    let columns: Vec<OutputColumn> =
+                        planner::explain::columns().into_iter().map(|(name, ty)| result_columns::plain(name, ty)).collect();
+                    let rows = planner::explain::traditional(&plan);
+                    self.send_rows(&columns, &rows, sink);
+                    return Ok(());
+                }
+                Format::Tree => planner::explain::tree(&plan),
+                Format::Json => planner::explain::json(&plan),
+                Format::JsonTree => planner::explain::json_tree(&plan, query),
+            }
+        };
+        match explain.into {
+            Some(variable) => {
+                self.core.set_user_variable(variable, Value::from(told));
+                self.reply_ok(0, sink);
+            }
+            None => self.send_text(told, sink),
         }
         Ok(())
     }
@@ -124,14 +206,20 @@ impl ClientSession {
     }
 
     /// Runs a query for its counts. A change is not carried out: as in MySQL, only its plan is told.
-    fn analyzed(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<String, Outcome> {
+    fn analyzed(&mut self, statement: &ast::Statement<'_>, sql: &[u8], format: Format, query: &str) -> Result<String, Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
             let plan = self.plan_to_explain(statement, sql)?;
+            if format == Format::Json {
+                return Err(codes::explain_analyze_json_format_version_not_supported(1).into());
+            }
+            let as_json = format == Format::JsonTree;
             match &plan.body {
                 Body::Query(_) => {}
+                Body::Insert(_) if as_json => return Ok(planner::explain::json_tree(&plan, query)),
                 Body::Insert(_) => return Ok(planner::explain::tree(&plan)),
-                Body::Update(_) | Body::Delete(_) => return Ok("<not executable by iterator executor>\n".to_owned()),
+                Body::Update(_) | Body::Delete(_) if as_json => return Ok(planner::explain::not_executable_json_tree(&plan)),
+                Body::Update(_) | Body::Delete(_) => return Ok(format!("-> {}\n", planner::explain::NOT_EXECUTABLE)),
             }
             let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
             if reads && !self.enter(&plan, version, Some(admission::Work::Long))? {
@@ -143,7 +231,10 @@ impl ClientSession {
             self.core.lock_picture = None;
             let actuals = counted.map_err(|error| executor_error(error, || self.core.stop_error()))?;
             self.statement_done()?;
-            return Ok(planner::explain::analyzed_tree(&plan, &actuals));
+            return Ok(match as_json {
+                true => planner::explain::analyzed_json_tree(&plan, query, &actuals),
+                false => planner::explain::analyzed_tree(&plan, &actuals),
+            });
         }
         Err(too_stale())
     }

@@ -264,6 +264,7 @@ fn name_of(statement: &Statement<'_>) -> Option<&'static str> {
         S::SetDefaultRole { .. } => "Com_alter_user_default_role",
         S::ResetPersist { .. } => "Com_reset",
         S::GetDiagnostics(_) => "Com_get_diagnostics",
+        S::Help => "Com_help",
         S::Shutdown => "Com_shutdown",
         S::Xa(xa) => match xa {
             Xa::Start { .. } => "Com_xa_start",

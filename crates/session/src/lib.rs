@@ -13,6 +13,7 @@
 pub mod accounts;
 mod admit;
 mod backup;
+mod block_output;
 mod charsets;
 mod client_session;
 pub mod command;
@@ -67,6 +68,11 @@ mod xa;
 
 /// What the process list says of a statement that waits for a slot of `admission`.
 pub const ADMISSION_WAIT: &str = "Waiting for admission";
+
+/// Lets the catalogue read columns that are computed; to be called before the first table is opened.
+pub fn begin_expressions() {
+    catalog::set_expressions(&executor::GeneratedColumns);
+}
 
 pub use accounts::AccountStore;
 pub use client_session::ClientSession;

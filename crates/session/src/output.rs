@@ -1,8 +1,9 @@
 //! Result rows on their way from the executor into the packet buffer.
 
-use crate::charsets::{UTF8, conversion};
-use crate::row_output::{put_column, put_converted, put_field, put_value};
-use executor::{Block, Field, RowConsumer};
+use crate::block_output::BlockRows;
+use crate::charsets::UTF8;
+use crate::row_output::{put_column, put_converted, put_value};
+use executor::{Block, RowConsumer};
 use mysql_error::codes;
 use planner::plan::OutputColumn;
 use protocol::{ClientGone, ColumnBlock, ResultSink, RowFormat, RowWriter, ServerStatus};
@@ -30,13 +31,13 @@ pub struct Output<'a, 's> {
 }
 
 impl Output<'_, '_> {
-    /// Behind each row that came as values.
+    /// Behind rows that came as values.
     #[inline]
-    fn row_written(&mut self) -> executor::Result<()> {
+    fn rows_written(&mut self, count: u64) -> executor::Result<()> {
         if self.sink.packets().len() >= protocol::result::FLUSH_BYTES {
             self.settle()?;
         }
-        self.sink.row_done().map_err(stopped)
+        self.sink.rows_done(count).map_err(stopped)
     }
 
     /// A row for a client that does not want UTF-8.
@@ -65,8 +66,8 @@ impl Output<'_, '_> {
             results: Option<Charset>,
         ) -> Result<(), base::Malformed> {
             for column in columns {
-                let column = row.column(*column as usize)?;
-                put_converted(&mut out, column.ty, &column.value()?, zone, results);
+                let at = *column as usize;
+                put_converted(&mut out, row.layout().column_type(at), &row.value(at)?, zone, results);
             }
             out.end();
             Ok(())
@@ -89,37 +90,17 @@ impl Output<'_, '_> {
 #[inline]
 fn write_columns(out: &mut impl RowWriter, row: RowRef<'_>, columns: &[u32], zone: &TimeZone) -> Result<(), base::Malformed> {
     for column in columns {
-        put_column(out, row.column(*column as usize)?, zone)?;
+        match row.column(*column as usize) {
+            Ok(column) => put_column(out, column, zone)?,
+            Err(base::Malformed) => write_computed(out, row, *column, zone)?,
+        }
     }
     Ok(())
 }
 
-/// Writes a row of a block.
-#[inline]
-fn write_fields(mut out: impl RowWriter, columns: &[OutputColumn], block: &Block<'_>, row: usize, zone: &TimeZone) {
-    for (number, column) in columns.iter().enumerate().take(block.width()) {
-        put_field(&mut out, &column.ty, block.field(row, number), zone);
-    }
-    out.end();
-}
-
-/// The same for a client that does not want UTF-8: `forms` has what each column's texts are converted to, if they are.
-fn convert_fields(
-    mut out: impl RowWriter,
-    columns: &[OutputColumn],
-    forms: &[Option<Charset>],
-    block: &Block<'_>,
-    row: usize,
-    zone: &TimeZone,
-) {
-    for (number, (column, form)) in columns.iter().zip(forms).enumerate().take(block.width()) {
-        match (block.field(row, number), *form) {
-            (Field::Bytes(text), Some(to)) if !text.is_ascii() => out.bytes_with(|out| to.encode(text, out)),
-            (Field::Value(value), Some(to)) => put_converted(&mut out, &column.ty, &value, zone, Some(to)),
-            (field, _) => put_field(&mut out, &column.ty, field, zone),
-        }
-    }
-    out.end();
+#[cold]
+fn write_computed(out: &mut impl RowWriter, row: RowRef<'_>, column: u32, zone: &TimeZone) -> Result<(), base::Malformed> {
+    put_column(out, row.column_in(column as usize, &mut Vec::new())?, zone)
 }
 
 impl RowConsumer for Output<'_, '_> {
@@ -142,7 +123,7 @@ impl RowConsumer for Output<'_, '_> {
     fn row(&mut self, values: &[Value]) -> executor::Result<()> {
         if self.results != UTF8 {
             self.convert_row(values);
-            return self.row_written();
+            return self.rows_written(1);
         }
         let (columns, zone) = (self.columns, self.zone);
         match self.sink.format() {
@@ -161,27 +142,17 @@ impl RowConsumer for Output<'_, '_> {
                 row.end();
             }
         }
-        self.row_written()
+        self.rows_written(1)
     }
 
     fn block(&mut self, block: &Block<'_>) -> executor::Result<()> {
-        if self.results != UTF8 {
-            let forms: Vec<Option<Charset>> = self.columns.iter().map(|column| conversion(&column.ty, self.results)).collect();
-            for row in 0..block.len() {
-                match self.sink.format() {
-                    RowFormat::Text => convert_fields(self.sink.text_row(), self.columns, &forms, block, row, self.zone),
-                    RowFormat::Binary => convert_fields(self.sink.binary_row(), self.columns, &forms, block, row, self.zone),
-                }
-                self.row_written()?;
-            }
-            return Ok(());
-        }
-        for row in 0..block.len() {
-            match self.sink.format() {
-                RowFormat::Text => write_fields(self.sink.text_row(), self.columns, block, row, self.zone),
-                RowFormat::Binary => write_fields(self.sink.binary_row(), self.columns, block, row, self.zone),
-            }
-            self.row_written()?;
+        let rows = BlockRows::new(block, self.columns.iter().map(|column| &column.ty), self.zone, self.results);
+        let format = self.sink.format();
+        let mut row = 0;
+        while row < block.len() {
+            let first = row;
+            row = rows.write(&mut self.sink.rows(), format, row);
+            self.rows_written((row - first) as u64)?;
         }
         Ok(())
     }

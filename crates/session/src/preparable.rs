@@ -23,7 +23,6 @@ const REFUSED: &[&str] = &[
     "DROP SPATIAL REFERENCE SYSTEM",
     "DROP TABLESPACE",
     "HANDLER",
-    "HELP",
     "IMPORT TABLE",
     "LOCK INSTANCE",
     "PURGE BINARY LOGS",
@@ -56,6 +55,7 @@ pub(crate) fn is_preparable(statement: &Statement<'_>) -> bool {
         | Statement::CreateRole { .. }
         | Statement::DropRole { .. }
         | Statement::GetDiagnostics(_)
+        | Statement::Help
         | Statement::Shutdown => false,
         Statement::Show(show) => {
             !matches!(show.what, ShowKind::Warnings { .. } | ShowKind::Errors { .. } | ShowKind::CountWarnings | ShowKind::CountErrors)

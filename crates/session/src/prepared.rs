@@ -295,7 +295,10 @@ impl ClientSession {
             ast::Statement::Show(show) => crate::show::look(self, &show.what),
             ast::Statement::Describe { table, .. } => crate::show::look_at_table(self, table),
             ast::Statement::Explain(explain) => match explain.target {
-                ast::ExplainTarget::Statement(statement) if is_planned(statement) => Ok(self.plan_ahead(statement, sql).map(drop)?),
+                ast::ExplainTarget::Statement(statement) if is_planned(statement) => {
+                    self.in_explained_database(explain, |session| session.plan_ahead(statement, sql).map(drop))??;
+                    Ok(())
+                }
                 _ => Ok(()),
             },
             ast::Statement::Do(exprs) => {

@@ -8,7 +8,7 @@ use record::ColumnRef;
 use types::{Charset, ColumnType, DateTime, LocalTime, TypeKind, Value};
 
 /// Bytes of an integer kind on the wire.
-fn width(kind: TypeKind) -> IntBytes {
+pub fn width(kind: TypeKind) -> IntBytes {
     match kind {
         TypeKind::TinyInt => IntBytes::One,
         TypeKind::SmallInt | TypeKind::Year => IntBytes::Two,

@@ -129,11 +129,16 @@ impl Shared {
         };
         // Storage has no version of its own; tools take this one apart at its dots.
         for (name, version) in [("version", SERVER_VERSION), ("innodb_version", MYSQL_VERSION)] {
-            if let Some(definition) = find(name) {
-                shared.variables.set(definition, Value::from(version));
-            }
+            shared.tell(name, Value::from(version));
         }
         Arc::new(shared)
+    }
+
+    /// Says what a variable tells that nobody can choose.
+    pub fn tell(&self, name: &str, value: Value) {
+        if let Some(definition) = find(name) {
+            self.variables.set(definition, value);
+        }
     }
 
     /// Says where temporary files are made; once, before there are sessions.

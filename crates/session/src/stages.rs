@@ -1,4 +1,4 @@
-//! What long statements are at, for `SHOW PROCESSLIST` and `performance_schema.events_stages_*`: the builds of indexes beside writers.
+//! What long statements are at, for `SHOW PROCESSLIST` and `performance_schema.events_stages_*`: indexes that are built and tables that are copied beside writers.
 
 use engine::{BuildProgress, BuildStage, StageLook};
 use std::collections::VecDeque;
@@ -46,6 +46,7 @@ impl Event {
             BuildStage::Read => "stage/innodb/alter table (read PK and internal sort)",
             BuildStage::Fill => "stage/innodb/alter table (insert)",
             BuildStage::CatchUp | BuildStage::LastRound => "stage/innodb/alter table (log apply index)",
+            BuildStage::CatchUpRows => "stage/innodb/alter table (log apply table)",
         }
     }
 }

@@ -21,6 +21,7 @@ mod collation;
 mod column_type;
 mod compare;
 mod decimal;
+mod digits;
 mod members;
 mod number_text;
 mod sql_mode;
@@ -34,6 +35,7 @@ pub use collation::{Collation, LikeLead, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 pub use compare::{CompareClass, CompareContext, compare, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};
+pub use digits::{DECIMAL_ROOM, DIGITS_ROOM, put_decimal, put_digits};
 pub use number_text::{
     ParsedDouble, format_double, format_fixed, format_float, parse_double, parse_double_prefix, write_double, write_float, write_i64,
     write_padded, write_u64,

@@ -2,10 +2,25 @@
 
 use crate::schema;
 use crate::world::{Result, Rows, State, Stop, Table, World};
-use catalog::{CatalogError, Change, ColumnDef, DefaultValue, RowVersions, TableDef};
+use catalog::{CatalogError, Change, ColumnDef, CopiedRows, DefaultValue, RowVersions, TableDef, TableEntry};
+use engine::BuildLimits;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use types::{ColumnType, Value};
+
+/// What the copy of a table may take.
+pub(crate) const LIMITS: BuildLimits = BuildLimits { changed_bytes_max: 1 << 20, sort_bytes_max: 1 << 20, directory: None };
+
+/// A row of another table with the same columns.
+pub(crate) fn same_row(entry: &TableEntry) -> Box<catalog::Convert<'static>> {
+    let target = entry.storage.layout().clone();
+    let damaged = |what: &str| CatalogError::Damaged(what.to_owned());
+    Box::new(move |row: record::RowRef<'_>, out: &mut Vec<u8>| {
+        let mut values = Vec::new();
+        row.values(&mut values).map_err(|_| damaged("a row that cannot be decoded"))?;
+        target.encode(&values, out).map_err(|_| damaged("a row that cannot be encoded"))
+    })
+}
 
 impl World {
     /// One random operation, if there is a table that nobody uses.
@@ -184,22 +199,16 @@ impl World {
         let Some(entry) = self.entry(name)? else { return Ok(()) };
         let mut def = entry.def.clone();
         def.comment = format!("copied in state {}", self.newest().number);
-        // Hidden keys are given out anew, in the old order.
-        let renumbered = |rows: &Rows| (1u64..).zip(rows.values()).map(|(no, row)| (no.to_be_bytes().to_vec(), Arc::clone(row))).collect();
-        let state = match def.has_hidden_key() {
-            true => self.altered(name, &def, renumbered),
-            false => self.altered(name, &def, Rows::clone),
-        };
+        let state = self.altered(name, &def, Rows::clone);
+        // Sorted by the keys that they have, or not: to the same end.
+        let keeps_key = def.has_hidden_key() || self.random.percent(50);
         let live = self.live();
-        let target = entry.storage.layout().clone();
-        let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| {
-            let mut values = Vec::new();
-            let damaged = |what: &str| CatalogError::Damaged(what.to_owned());
-            row.values(&mut values).map_err(|_| damaged("a row that cannot be decoded"))?;
-            target.encode(&values, out).map_err(|_| damaged("a row that cannot be encoded"))
-        };
-        let def = TableDef { auto_increment_start: entry.counter_of_copy(), ..def };
-        let result = live.catalog.alter_table(&mut live.admin, &entry, def, Change::Copy(&mut convert));
+        let rows = CopiedRows { convert: same_row(&entry), keeps_key };
+        let begun = live.catalog.begin_copy(&entry, def, rows, LIMITS, Arc::default());
+        let result = begun.and_then(|mut alter| match alter.fill(live.admin.cancel()) {
+            Ok(()) => live.catalog.finish_online(&mut live.admin, &entry, alter, &[]),
+            Err(error) => live.catalog.give_up(alter).and(Err(error)),
+        });
         if self.finish_ddl(&format!("copy {name}"), state, result)? {
             self.losers.iter_mut().for_each(|loser| loser.table_moved(name, None));
             self.count("tables copied");

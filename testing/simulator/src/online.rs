@@ -1,20 +1,23 @@
-//! CREATE INDEX beside writers: begun while nobody uses the table, carried on between the steps of others, and ended while nobody uses the table again.
+//! CREATE INDEX, and ALTER TABLE that copies all rows, beside writers: begun while nobody uses the table, carried on between the steps of others, and ended while nobody
+//! uses the table again.
 
+use crate::ddl::{LIMITS, same_row};
 use crate::planted::Plant;
 use crate::schema;
 use crate::world::{Result, Rows, Stop, World};
-use catalog::{CatalogError, OnlineAlter, TableDef, TableEntry};
-use engine::{BuildLimits, Cancel};
+use catalog::{CatalogError, CopiedRows, OnlineAlter, TableDef, TableEntry};
+use engine::Cancel;
 use record::KeyPart;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// An index under construction.
+/// An index, or a copy of a table, under construction.
 pub(crate) struct Online {
     /// The table.
     pub name: String,
     entry: Arc<TableEntry>,
-    alter: OnlineAlter,
+    alter: OnlineAlter<'static>,
+    copies: bool,
     parts: Vec<KeyPart>,
     unique: bool,
     filled: bool,
@@ -75,11 +78,19 @@ impl World {
             return Ok(());
         }
         let mut def = entry.def.clone();
-        let (unique, parts) = self.add_index(&mut def);
-        let limits = BuildLimits { changed_bytes_max: 1 << 20, sort_bytes_max: 1 << 20, directory: None };
+        let copies = self.random.percent(50);
+        let (unique, parts) = if copies && self.random.percent(50) { (false, Vec::new()) } else { self.add_index(&mut def) };
+        // Sorted by the keys that they have, or not: to the same end.
+        let keeps_key = def.has_hidden_key() || self.random.percent(50);
         let live = self.live();
-        let begun = live.catalog.begin_online(&entry, def, limits, Arc::default());
-        let doing = format!("begin index on {name} {parts:?} unique {unique}");
+        let begun = match copies {
+            true => {
+                let rows = CopiedRows { convert: same_row(&entry), keeps_key };
+                live.catalog.begin_copy(&entry, def, rows, LIMITS, Arc::default())
+            }
+            false => live.catalog.begin_online(&entry, def, LIMITS, Arc::default()),
+        };
+        let doing = format!("begin index on {name} {parts:?} unique {unique}, copy {copies}");
         match begun {
             Ok(alter) => {
                 if self.plant == Some(Plant::UnseenChangeForgotten) {
@@ -87,7 +98,7 @@ impl World {
                 }
                 self.trace.line(doing);
                 self.live().online =
-                    Some(Online { name: name.to_owned(), entry, alter, parts, unique, filled: false, had_duplicate: false });
+                    Some(Online { name: name.to_owned(), entry, alter, copies, parts, unique, filled: false, had_duplicate: false });
                 self.watch_online();
                 Ok(())
             }
@@ -134,7 +145,7 @@ impl World {
         let mut def: TableDef = online.entry.def.clone();
         def.indexes = online.alter.definition().indexes.clone();
         let state = self.altered(&online.name, &def, Rows::clone);
-        let doing = format!("finish index on {} {:?} unique {}", online.name, online.parts, online.unique);
+        let doing = format!("finish index on {} {:?} unique {}, copy {}", online.name, online.parts, online.unique, online.copies);
         let live = self.live();
         let result = live.catalog.finish_online(&mut live.admin, &online.entry, online.alter, &[]);
         match result {
@@ -145,7 +156,10 @@ impl World {
             Ok(()) if has_duplicate => Err(Stop::Violation(format!("{doing}: done in spite of duplicates"))),
             result => {
                 if self.finish_ddl(&doing, state, result)? {
-                    self.count("indexes built beside writers");
+                    if online.copies {
+                        self.losers.iter_mut().for_each(|loser| loser.table_moved(&online.name, None));
+                    }
+                    self.count(if online.copies { "tables copied beside writers" } else { "indexes built beside writers" });
                 }
                 Ok(())
             }

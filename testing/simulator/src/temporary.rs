@@ -5,11 +5,12 @@
 //!    What has been committed is the client's (`Temporary::rows`).
 //! 2. Nothing of it outlives the client: after a crash no table of the dictionary, no page of the space map and no undo is left of it ([`World::check_idle`]).
 
+use crate::ddl::{LIMITS, same_row};
 use crate::planted::Plant;
 use crate::read::{outcome, scan, show};
 use crate::schema::{self, Row};
 use crate::world::{Client, Result, Rows, Stop, Table, Transaction, World};
-use catalog::{CatalogError, TableDef, TableEntry};
+use catalog::{CatalogError, CopiedRows, TableDef, TableEntry};
 use engine::{Direction, Error, KeyRange, Modified, Modify, Read};
 use std::sync::Arc;
 
@@ -130,17 +131,11 @@ impl World {
 
     fn copy_temporary(&mut self, client: &mut Client) -> Result<()> {
         let Some(temporary) = client.temporary.take() else { return Ok(()) };
-        let target = temporary.entry.storage.layout().clone();
-        let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| {
-            let mut values = Vec::new();
-            let damaged = |what: &str| CatalogError::Damaged(what.to_owned());
-            row.values(&mut values).map_err(|_| damaged("a row that cannot be decoded"))?;
-            target.encode(&values, out).map_err(|_| damaged("a row that cannot be encoded"))
-        };
         let mut def = temporary.entry.def.clone();
         def.indexes.truncate(1 + self.random.below(def.indexes.len()));
         let catalog = Arc::clone(&self.live().catalog);
-        let made = catalog.copy_temporary(&mut client.session, &temporary.entry, def, &mut convert);
+        let rows = CopiedRows { convert: same_row(&temporary.entry), keeps_key: self.random.percent(50) };
+        let made = catalog.copy_temporary(&client.session, &temporary.entry, def, rows, LIMITS);
         self.trace.line(format!("c{} copies its temporary table: {}", client.no, told(&made)));
         match made {
             Ok(entry) => {

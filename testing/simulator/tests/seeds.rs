@@ -70,6 +70,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
         "batches of rows that went in together",
         "batches of rows that had something in the way",
         "indexes built beside writers",
+        "tables copied beside writers",
         "trees that a crash left and a start freed",
         "rows written that refer to others",
         "commits built on one that is not durable, as a story",

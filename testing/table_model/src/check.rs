@@ -1,7 +1,8 @@
 //! Looks at everything that a server says of its tables, and compares it with the model.
 
+use crate::database::Database;
 use crate::draw::Draw;
-use crate::model::{Database, Key, Row, Table, Type, Value};
+use crate::model::{Foreign, Key, Row, Table, Type, Value};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -12,6 +13,7 @@ pub(crate) fn check(conn: &mut Conn, model: &Database, draw: &mut Draw) -> Resul
     same("tables", &names, &expected)?;
     for (name, table) in &model.tables {
         definition(conn, name, table)?;
+        counter(conn, name, model)?;
         rows(conn, name, table, None)?;
         for key in &table.keys {
             rows(conn, name, table, Some(&key.name))?;
@@ -46,7 +48,7 @@ fn definition(conn: &mut Conn, name: &str, table: &Table) -> Result<(), String> 
     let columns = texts(
         conn,
         &format!(
-            "SELECT column_name, column_type, is_nullable, column_default FROM information_schema.columns {of_table} ORDER BY ordinal_position"
+            "SELECT column_name, column_type, is_nullable, column_default, extra, generation_expression FROM information_schema.columns {of_table} ORDER BY ordinal_position"
         ),
     )?;
     let expected: Vec<Vec<String>> = table
@@ -58,7 +60,16 @@ fn definition(conn: &mut Conn, name: &str, table: &Table) -> Result<(), String> 
                 Some(Value::Int(number)) => number.to_string(),
                 Some(Value::Text(text)) => text.clone(),
             };
-            vec![column.name.clone(), column.ty.to_string(), if column.nullable { "YES" } else { "NO" }.to_owned(), default]
+            let (extra, expression) = match &column.generated {
+                None if column.counts => ("auto_increment", String::new()),
+                None => ("", String::new()),
+                Some(generated) => (
+                    if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" },
+                    format!("(`{}` + {})", generated.of, generated.plus),
+                ),
+            };
+            let nullable = if column.nullable { "YES" } else { "NO" };
+            vec![column.name.clone(), column.ty.to_string(), nullable.to_owned(), default, extra.to_owned(), expression]
         })
         .collect();
     same(&format!("columns of {name}"), &columns, &expected)?;
@@ -85,7 +96,34 @@ fn definition(conn: &mut Conn, name: &str, table: &Table) -> Result<(), String> 
     let mut expected: Vec<Vec<String>> = table.checks.iter().map(|check| vec![check.name.clone()]).collect();
     expected.sort();
     checks.sort();
-    same(&format!("constraints of {name}"), &checks, &expected)
+    same(&format!("constraints of {name}"), &checks, &expected)?;
+    let foreign = texts(
+        conn,
+        &format!(
+            "SELECT constraint_name, column_name, referenced_table_name, referenced_column_name, delete_rule, update_rule \
+             FROM information_schema.key_column_usage JOIN information_schema.referential_constraints \
+             USING (constraint_schema, constraint_name, table_name, referenced_table_name) \
+             WHERE constraint_schema = DATABASE() AND table_name = '{name}'"
+        ),
+    )?;
+    let parts = |f: &Foreign| {
+        let rules = [f.on_delete.to_string(), f.on_update.to_string()];
+        [&f.name, &f.column, &f.parent, &f.parent_column].into_iter().cloned().chain(rules).collect()
+    };
+    let expected: Vec<Vec<String>> = table.foreign.iter().map(parts).collect();
+    same(&format!("foreign keys of {name}"), &foreign, &expected)
+}
+
+/// What AUTO_INCREMENT gives next, where that is certain.
+fn counter(conn: &mut Conn, name: &str, model: &Database) -> Result<(), String> {
+    let Some(next) = model.counter(name) else { return Ok(()) };
+    let sql = format!("SELECT auto_increment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{name}'");
+    let found = texts(conn, &sql)?;
+    // MySQL says NULL of some tables that have not given any.
+    if next == 1 && found == [["NULL"]] {
+        return Ok(());
+    }
+    same(&format!("next number of {name}"), &found, &vec![vec![next.to_string()]])
 }
 
 /// A row that was told, by the columns' types.

@@ -1,6 +1,7 @@
 //! Draws statements that fit the tables that are there, most of them right, some wrong in one way.
 
-use crate::model::{Check, Column, Database, Key, PRIMARY, Table, Type, Value};
+use crate::database::Database;
+use crate::model::{Check, Column, Foreign, Generated, Key, PRIMARY, Rule, Table, Type, Value};
 use crate::statement::{Action, Assignment, Condition, How, Place, SetTo, Statement};
 use env::SplitMix64;
 use std::collections::BTreeSet;
@@ -71,6 +72,11 @@ impl Draw {
         }
         let name = self.one_of(&names).clone();
         let table = &model.tables[&name];
+        // A counter that nobody knows is set, so that it can be asked for again.
+        if !in_transaction && model.counters.get(&name) == Some(&None) && self.percent(40) {
+            let next = self.random.below(60) as i64 + 1;
+            return Statement::Alter { name, actions: vec![Action::Counter(next)], copies: self.percent(20) };
+        }
         match self.random.below(if in_transaction { 160 } else { 100 }) {
             0..3 if names.len() < TABLES_MAX || self.percent(5) => self.create(model),
             // A constraint's copy gets a name that the server makes.
@@ -79,12 +85,13 @@ impl Draw {
             5 => self.drop(&names),
             6 => Statement::Truncate { name },
             7..9 => self.rename(model, &names),
-            9..24 => self.alter(model, name, table),
-            24..58 if table.rows.len() < ROWS_MANY => self.insert(name, table),
-            58..82 => self.update(name, table),
+            9..12 => self.alter_foreign(model, name, table),
+            12..26 => self.alter(model, name, table),
+            26..58 if table.rows.len() < ROWS_MANY => self.insert(model, name, table),
+            58..82 => self.update(model, name, table),
             82..100 => self.delete(name, table),
-            100..130 if table.rows.len() < ROWS_MANY => self.insert(name, table),
-            _ => self.update(name, table),
+            100..130 if table.rows.len() < ROWS_MANY => self.insert(model, name, table),
+            _ => self.update(model, name, table),
         }
     }
 
@@ -133,11 +140,86 @@ impl Draw {
     fn column(&mut self, name: String) -> Column {
         let ty = self.ty();
         let default = self.percent(40).then(|| self.good_value(ty));
-        Column { name, ty, nullable: self.percent(60), default }
+        Column { name, ty, nullable: self.percent(60), default, counts: false, generated: None }
+    }
+
+    /// A column that is computed from another of these.
+    fn generated(&mut self, columns: &[Column], name: String) -> Option<Column> {
+        let numbers: Vec<&Column> = columns.iter().filter(|c| c.ty.is_number() && !c.counts && c.generated.is_none()).collect();
+        if numbers.is_empty() {
+            return None;
+        }
+        let of = self.one_of(&numbers).name.clone();
+        let generated = Generated { of, plus: self.random.below(9) as i64 + 1, stored: self.percent(40) };
+        Some(Column { name, ty: Type::BigInt, nullable: true, default: None, counts: false, generated: Some(generated) })
+    }
+
+    /// A foreign key that a table may have.
+    fn foreign(&mut self, model: &Database, child: Option<&str>, table: &Table) -> Option<Foreign> {
+        // No table is come back to.
+        let leads_back = |name: &String| {
+            let mut at = name.as_str();
+            loop {
+                if Some(at) == child {
+                    return true;
+                }
+                match model.tables[at].foreign.as_ref() {
+                    Some(foreign) => at = &foreign.parent,
+                    None => return false,
+                }
+            }
+        };
+        let in_unique = |table: &Table, name: &String| table.keys.iter().any(|key| key.unique && key.columns.contains(name));
+        let may_refer = |column: &&Column| {
+            let stored = |other: &Column| other.generated.as_ref().is_some_and(|g| g.stored && g.of == column.name);
+            !column.counts
+                && column.generated.is_none()
+                && !in_unique(table, &column.name)
+                && !table.keys.iter().any(|key| key.name.starts_with('f') && key.columns.contains(&column.name))
+                && !table.columns.iter().any(stored)
+                && !table.checks.iter().any(|check| check.column == column.name)
+        };
+        let mut pairs = Vec::new();
+        for (name, parent) in model.tables.iter().filter(|(name, _)| !leads_back(name)) {
+            for key in parent.keys.iter().filter(|key| key.unique && key.columns.len() == 1) {
+                let target = &parent.columns[parent.position(&key.columns[0])];
+                let is_plain = !target.nullable && target.generated.is_none();
+                let referring = table.columns.iter().filter(may_refer).filter(|column| is_plain && column.ty == target.ty);
+                pairs.extend(referring.map(|column| (column, name, target)));
+            }
+        }
+        if pairs.is_empty() {
+            return None;
+        }
+        let (column, parent, target) = *self.one_of(&pairs);
+        let rules: &[Rule] =
+            if column.nullable { &[Rule::Restrict, Rule::Cascade, Rule::SetNull] } else { &[Rule::Restrict, Rule::Cascade] };
+        Some(Foreign {
+            name: self.name('f'),
+            column: column.name.clone(),
+            parent: parent.clone(),
+            parent_column: target.name.clone(),
+            on_delete: *self.one_of(rules),
+            on_update: *self.one_of(rules),
+        })
+    }
+
+    /// A foreign key more or less; where there is none to be had, something else.
+    fn alter_foreign(&mut self, model: &Database, name: String, table: &Table) -> Statement {
+        let action = match &table.foreign {
+            Some(foreign) if self.percent(30) => Some(Action::DropForeign(foreign.name.clone())),
+            Some(_) => None,
+            None => self.foreign(model, Some(&name), table).map(Action::AddForeign),
+        };
+        match action {
+            Some(action) => Statement::Alter { name, actions: vec![action], copies: self.percent(20) },
+            None => self.alter(model, name, table),
+        }
     }
 
     fn check(&mut self, columns: &[Column], name: String) -> Option<Check> {
-        let numbers: Vec<&Column> = columns.iter().filter(|c| c.ty.is_number() && c.default != Some(Value::Int(REFUSED))).collect();
+        let numbers: Vec<&Column> =
+            columns.iter().filter(|c| c.ty.is_number() && !c.counts && c.default != Some(Value::Int(REFUSED))).collect();
         if numbers.is_empty() {
             return None;
         }
@@ -162,6 +244,12 @@ impl Draw {
             }
             table.keys.push(key);
         }
+        let generated = self.percent(30).then(|| self.name('c'));
+        if let Some(column) = generated.and_then(|name| self.generated(&table.columns, name)) {
+            let at = self.random.below(table.columns.len() as u64 + 1) as usize;
+            table.columns.insert(at, column);
+        }
+        let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
         for _ in 0..self.random.below(3) {
             table.keys.push(Key { name: self.name('k'), columns: self.some_of(&names, 3), unique: self.percent(45) });
         }
@@ -169,7 +257,35 @@ impl Draw {
             let name = self.name('h');
             table.checks.extend(self.check(&table.columns, name));
         }
+        if self.percent(30) {
+            self.count(&mut table);
+        }
+        if self.percent(80) {
+            table.foreign = self.foreign(model, None, &table);
+        }
+        if let Some(Foreign { column, .. }) = table.foreign.clone()
+            && table.keys.iter().all(|key| key.columns[0] != column)
+        {
+            table.keys.push(Key { name: self.name('k'), columns: vec![column], unique: false });
+        }
         Statement::Create { name: self.free_name(model), table }
+    }
+
+    /// Makes one of a table's columns AUTO_INCREMENT, if one can be: the first of a key, and no other is computed from it.
+    fn count(&mut self, table: &mut Table) {
+        let may_count = |table: &Table, name: &str| {
+            let column = &table.columns[table.position(name)];
+            column.ty.is_number()
+                && column.generated.is_none()
+                && !table.feeds(name)
+                && !table.checks.iter().any(|check| check.column == name)
+        };
+        let firsts: Vec<String> = table.keys.iter().map(|key| key.columns[0].clone()).filter(|name| may_count(table, name)).collect();
+        if !firsts.is_empty() {
+            let at = table.position(self.one_of(&firsts).as_str());
+            let column = &mut table.columns[at];
+            (column.counts, column.nullable, column.default) = (true, false, None);
+        }
     }
 
     fn drop(&mut self, names: &[String]) -> Statement {
@@ -212,9 +328,13 @@ impl Draw {
             return Statement::Alter { name, actions: vec![self.wrong_action(model, table)], copies };
         }
         let (mut actions, mut touched) = (Vec::new(), BTreeSet::new());
+        let mut tied = model.tied(&name);
+        // A key that MySQL has made for a foreign key may give way to another.
+        let made = table.keys.iter().filter(|key| key.name.starts_with('f'));
+        tied.extend(made.flat_map(|key| key.columns.iter().cloned()));
         let mut moves = false;
         for _ in 0..=self.random.below(3) {
-            if let Some(action) = self.action(table, &mut touched) {
+            if let Some(action) = self.action(table, &tied, &mut touched) {
                 // Where a column goes when another has moved is not asked either.
                 let places = matches!(&action, Action::AddColumn(_, place) | Action::Modify(_, place) if !matches!(place, Place::Unsaid));
                 if !(places && moves) {
@@ -230,8 +350,10 @@ impl Draw {
         Statement::Alter { name, actions, copies }
     }
 
-    fn action(&mut self, table: &Table, touched: &mut BTreeSet<String>) -> Option<Action> {
-        let free: Vec<String> = table.columns.iter().map(|column| column.name.clone()).filter(|name| !touched.contains(name)).collect();
+    /// `tied`: columns of foreign keys, which stay as they are, as do those that count.
+    fn action(&mut self, table: &Table, tied: &BTreeSet<String>, touched: &mut BTreeSet<String>) -> Option<Action> {
+        let is_free = |column: &&Column| !touched.contains(&column.name) && !tied.contains(&column.name) && !column.counts;
+        let free: Vec<String> = table.columns.iter().filter(is_free).map(|column| column.name.clone()).collect();
         let is_checked = |name: &str| table.checks.iter().any(|check| check.column == name);
         let is_keyed = |key: &Key| key.columns.iter().all(|column| free.contains(column));
         let keys: Vec<&Key> = table.keys.iter().filter(|key| is_keyed(key)).collect();
@@ -243,21 +365,30 @@ impl Draw {
                 if let Place::After(column) = &place {
                     touched.insert(column.clone());
                 }
-                Some(Action::AddColumn(self.column(name), place))
+                let bases: Vec<Column> = table.columns.iter().filter(|column| free.contains(&column.name)).cloned().collect();
+                let column = if self.percent(35) { self.generated(&bases, name.clone()) } else { None };
+                if let Some(Generated { of, .. }) = column.as_ref().and_then(|column| column.generated.as_ref()) {
+                    touched.insert(of.clone());
+                }
+                let column = column.unwrap_or_else(|| self.column(name));
+                Some(Action::AddColumn(column, place))
             }
             22..62 if !free.is_empty() => {
                 let name = self.one_of(&free).clone();
                 touched.insert(name.clone());
                 match kind {
-                    22..34 if free.len() > 1 && table.columns.len() > 2 && !is_checked(&name) => Some(Action::DropColumn(name)),
-                    34..44 if !is_checked(&name) => Some(Action::RenameColumn(name, self.name('c'))),
+                    22..34 if free.len() > 1 && table.columns.len() > 2 && !is_checked(&name) && !table.feeds(&name) => {
+                        Some(Action::DropColumn(name))
+                    }
+                    34..44 if !is_checked(&name) && !table.feeds(&name) => Some(Action::RenameColumn(name, self.name('c'))),
                     44..62 => self.modify(table, &name, touched),
                     _ => None,
                 }
             }
             62..80 if !free.is_empty() => {
-                let is_primary = table.primary().is_none() && self.percent(35);
                 let columns = self.some_of(&free, 3);
+                let is_plain = |name: &String| table.columns[table.position(name)].generated.is_none();
+                let is_primary = table.primary().is_none() && columns.iter().all(is_plain) && self.percent(35);
                 touched.extend(columns.iter().cloned());
                 let name = if is_primary { PRIMARY.into() } else { self.name('k') };
                 if is_primary {
@@ -296,10 +427,15 @@ impl Draw {
     /// Another type that has the old one's values, or most of them.
     fn modify(&mut self, table: &Table, name: &str, touched: &mut BTreeSet<String>) -> Option<Action> {
         let old = &table.columns[table.position(name)];
+        if let Some(generated) = &old.generated {
+            let other = Generated { plus: self.random.below(9) as i64 + 1, ..generated.clone() };
+            touched.insert(other.of.clone());
+            return Some(Action::Modify(Column { generated: Some(other), ..old.clone() }, Place::Unsaid));
+        }
         let is_checked = table.checks.iter().any(|check| check.column == name);
         let ty = match old.ty {
             Type::Varchar(_) => Type::Varchar(self.random.below(20) as u32 + 1),
-            _ if !is_checked && self.percent(20) => Type::Varchar(20),
+            _ if !is_checked && !table.feeds(name) && self.percent(20) => Type::Varchar(20),
             _ if self.random.coin() => Type::Int,
             _ => Type::BigInt,
         };
@@ -310,7 +446,7 @@ impl Draw {
         if let Place::After(column) = &place {
             touched.insert(column.clone());
         }
-        Some(Action::Modify(Column { name: name.to_owned(), ty, nullable, default }, place))
+        Some(Action::Modify(Column { name: name.to_owned(), ty, nullable, default, counts: false, generated: None }, place))
     }
 
     /// An action that is an error whatever the rows are.
@@ -338,17 +474,34 @@ impl Draw {
         }
     }
 
-    fn insert(&mut self, name: String, table: &Table) -> Statement {
+    fn insert(&mut self, model: &Database, name: String, table: &Table) -> Statement {
+        let tied = model.tied(&name);
         let how = match self.random.below(20) {
+            // In which order the others ask is not documented.
+            12.. if !tied.is_empty() => How::Ignore,
             0..12 => How::Insert,
             12..14 => How::Ignore,
             14..17 => How::Replace,
             _ => How::OnDuplicate(self.assignment(table, false)),
         };
         let ignores = matches!(how, How::Ignore);
+        // Whether rows that are passed over use up numbers is not documented.
+        let leaves_numbers = matches!(how, How::Insert) && model.counter(&name).is_some() && self.percent(60);
         let may_miss = |column: &Column| column.default.is_some() || column.nullable;
         let mut chosen: Vec<&Column> = Vec::new();
         for column in &table.columns {
+            let is_left_out = match column {
+                Column { generated: Some(_), .. } => self.percent(93),
+                Column { counts: true, .. } => leaves_numbers && self.percent(60),
+                _ => false,
+            };
+            if is_left_out {
+                continue;
+            }
+            if column.generated.is_some() || column.counts {
+                chosen.push(column);
+                continue;
+            }
             if !self.percent(if may_miss(column) {
                 25
             } else if ignores {
@@ -366,6 +519,24 @@ impl Draw {
         for _ in 0..=self.random.below(3) {
             let mut row = Vec::new();
             for column in &chosen {
+                if column.generated.is_some() {
+                    row.push((!ignores && self.percent(10)).then_some(Value::Int(1)));
+                    continue;
+                }
+                if column.counts {
+                    row.push(match (leaves_numbers, self.random.below(3)) {
+                        (true, 0) => None,
+                        (true, 1) => Some(Value::Null),
+                        (true, _) => Some(Value::Int(0)),
+                        (false, 0) => Some(Value::Int(self.random.below(30) as i64 - 31)),
+                        (false, _) => Some(Value::Int(self.random.below(60) as i64 + 1)),
+                    });
+                    continue;
+                }
+                if let Some(key) = self.parents_key(model, table, column) {
+                    row.push(Some(key));
+                    continue;
+                }
                 let defaults = self.percent(8) && (may_miss(column) || !ignores && self.percent(10));
                 row.push((!defaults).then(|| match ignores {
                     true if column.nullable && self.percent(15) => Value::Null,
@@ -378,10 +549,30 @@ impl Draw {
         Statement::Insert { name, columns: chosen.iter().map(|column| column.name.clone()).collect(), rows, how }
     }
 
+    /// What a foreign key may say, as a rule.
+    fn parents_key(&mut self, model: &Database, table: &Table, column: &Column) -> Option<Value> {
+        let foreign = table.foreign.as_ref().filter(|foreign| foreign.column == column.name)?;
+        let parent = &model.tables[&foreign.parent];
+        if parent.rows.is_empty() || self.percent(20) {
+            return None;
+        }
+        let at = parent.position(&foreign.parent_column);
+        Some(self.one_of(&parent.rows)[at].clone())
+    }
+
     /// A new value of a column; `in_order`: the rows that get it come in a certain order.
     fn assignment(&mut self, table: &Table, in_order: bool) -> Assignment {
-        let column = self.one_of(&table.columns);
-        let is_unique = table.keys.iter().any(|key| key.unique && key.columns.contains(&column.name));
+        let given: Vec<&Column> = table.columns.iter().filter(|column| column.generated.is_none() && !column.counts).collect();
+        // A table that has nothing else has its counter changed.
+        let Some(column) = (!given.is_empty()).then(|| *self.one_of(&given)) else {
+            let column = table.counting().expect("a column is given, computed from one that is, or counts").name.clone();
+            return Assignment { column: column.clone(), to: SetTo::Plus(0) };
+        };
+        let of_column = |name: &String| {
+            let generated = table.columns[table.position(name)].generated.as_ref();
+            *name == column.name || generated.is_some_and(|generated| generated.of == column.name)
+        };
+        let is_unique = table.keys.iter().any(|key| key.unique && key.columns.iter().any(of_column));
         let to = match column.ty.is_number() && (in_order || !is_unique) && self.percent(40) {
             true => SetTo::Plus(self.random.below(5) as i64 - 2),
             false => SetTo::Value(self.value(column)),
@@ -407,9 +598,13 @@ impl Draw {
         (!order.is_empty() && self.percent(20)).then(|| self.random.below(6) as usize)
     }
 
-    fn update(&mut self, name: String, table: &Table) -> Statement {
+    fn update(&mut self, model: &Database, name: String, table: &Table) -> Statement {
         let order = Self::order(table);
         let mut set = vec![self.assignment(table, !order.is_empty())];
+        let column = &table.columns[table.position(&set[0].column)];
+        if let Some(key) = self.parents_key(model, table, column) {
+            set[0].to = SetTo::Value(key);
+        }
         // In no order, two might tell two errors.
         if !order.is_empty() && self.percent(30) {
             let more = self.assignment(table, true);

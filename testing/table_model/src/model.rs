@@ -1,7 +1,7 @@
-//! Tables as lists of rows, and what each statement does to them.
+//! A table as a list of rows, and what changes of it alone do to it. What goes past one table is `database.rs`'s.
 
-use crate::statement::{Action, Assignment, Condition, How, Place, SetTo, Statement};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::statement::{Action, Assignment, Condition, How, Place, SetTo};
+use std::collections::BTreeSet;
 
 /// The primary key's name.
 pub(crate) const PRIMARY: &str = "PRIMARY";
@@ -39,6 +39,49 @@ pub(crate) struct Column {
     pub(crate) nullable: bool,
     /// What rows have that say nothing; without one NULL, or an error.
     pub(crate) default: Option<Value>,
+    /// AUTO_INCREMENT.
+    pub(crate) counts: bool,
+    /// What it is computed from, if it is.
+    pub(crate) generated: Option<Generated>,
+}
+
+/// How a column is computed: another one and so much more, as BIGINT.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Generated {
+    /// A column of numbers that is not computed itself.
+    pub(crate) of: String,
+    /// More than that.
+    pub(crate) plus: i64,
+    /// STORED or VIRTUAL.
+    pub(crate) stored: bool,
+}
+
+/// What becomes of rows that refer to one that goes or gets another key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// The statement is refused.
+    Restrict,
+    /// They go, too, or get the new key.
+    Cascade,
+    /// They refer to none.
+    SetNull,
+}
+
+/// A foreign key of one column. A table has one at most, and none comes back to where it began: in which order MySQL follows several is not documented.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    /// Its name, one in the database.
+    pub(crate) name: String,
+    /// The column that refers.
+    pub(crate) column: String,
+    /// To which table.
+    pub(crate) parent: String,
+    /// And which column of it, a unique key by itself.
+    pub(crate) parent_column: String,
+    /// ON DELETE.
+    pub(crate) on_delete: Rule,
+    /// ON UPDATE.
+    pub(crate) on_update: Rule,
 }
 
 /// A key.
@@ -75,33 +118,31 @@ pub(crate) struct Table {
     pub(crate) keys: Vec<Key>,
     /// Its constraints.
     pub(crate) checks: Vec<Check>,
+    /// To which other table its rows refer.
+    pub(crate) foreign: Option<Foreign>,
     /// Its rows, in no order.
     pub(crate) rows: Vec<Row>,
 }
 
-/// All there is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Database {
-    /// Tables by name.
-    pub(crate) tables: BTreeMap<String, Table>,
-}
+/// What AUTO_INCREMENT gives next; nothing where the documentation leaves open how many numbers a statement uses up.
+pub(crate) type Counter = Option<i64>;
 
 /// The numbers of the errors of which one must be told.
 pub(crate) type Codes = BTreeSet<u16>;
 
 /// Rows affected, where that is certain.
-type Applied = Result<Option<u64>, Codes>;
+pub(crate) type Applied = Result<Option<u64>, Codes>;
 
-fn only(code: u16) -> Codes {
+pub(crate) fn only(code: u16) -> Codes {
     BTreeSet::from([code])
 }
 
-fn refuse<T>(code: u16) -> Result<T, Codes> {
+pub(crate) fn refuse<T>(code: u16) -> Result<T, Codes> {
     Err(only(code))
 }
 
 /// Fails with all that was found.
-fn unless_any(codes: Codes) -> Result<(), Codes> {
+pub(crate) fn unless_any(codes: Codes) -> Result<(), Codes> {
     if codes.is_empty() { Ok(()) } else { Err(codes) }
 }
 
@@ -205,23 +246,71 @@ impl Table {
         found
     }
 
+    /// The column that counts by itself.
+    pub(crate) fn counting(&self) -> Option<&Column> {
+        self.columns.iter().find(|column| column.counts)
+    }
+
+    /// Computes what is computed.
+    pub(crate) fn compute(&self, row: &mut Row) {
+        for (no, column) in self.columns.iter().enumerate() {
+            if let Some(Generated { of, plus, .. }) = &column.generated {
+                row[no] = match &row[self.position(of)] {
+                    Value::Int(number) => Value::Int(number + plus),
+                    _ => Value::Null,
+                };
+            }
+        }
+    }
+
+    /// Whether others are computed from it.
+    pub(crate) fn feeds(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.generated.as_ref().is_some_and(|generated| generated.of == name))
+    }
+
+    /// Whether a foreign key is satisfied by what its parent holds.
+    fn has_parent(&self, row: &Row, keys: Option<&BTreeSet<Value>>) -> bool {
+        self.foreign.as_ref().zip(keys).is_none_or(|(foreign, keys)| {
+            let value = &row[self.position(&foreign.column)];
+            *value == Value::Null || keys.contains(value)
+        })
+    }
+
     fn breaks_check(&self, row: &Row) -> bool {
         self.checks.iter().any(|check| row[self.position(&check.column)] == Value::Int(check.refused))
     }
 
-    /// A row as INSERT makes it.
+    /// A row as INSERT makes it; NULL stands where AUTO_INCREMENT is to give a number.
     fn new_row(&self, columns: &[String], values: &[Option<Value>]) -> Result<Row, Codes> {
         let mut codes = Codes::new();
         let row = self.columns.iter().map(|column| {
             let said = columns.iter().position(|name| *name == column.name).and_then(|no| values[no].as_ref());
+            if column.counts && said.is_none_or(|value| matches!(value, Value::Null | Value::Int(0))) {
+                return Value::Null;
+            }
             let value = said.map_or_else(|| column.unsaid(), |value| column.stored(value));
             value.unwrap_or_else(|found| {
                 codes.extend(found);
                 Value::Null
             })
         });
-        let row = row.collect();
+        let mut row = row.collect();
+        self.compute(&mut row);
         unless_any(codes).map(|()| row)
+    }
+
+    /// Gives its number to a row that leaves it to AUTO_INCREMENT.
+    fn number(&self, row: &mut Row, counter: &mut Counter) {
+        let Some(column) = self.counting() else { return };
+        let at = self.position(&column.name);
+        match &row[at] {
+            Value::Int(number) => *counter = counter.map(|next| next.max(number + 1)),
+            _ => {
+                let next = counter.expect("numbers are not asked for while nobody knows them");
+                row[at] = Value::Int(next);
+                *counter = Some(next + 1);
+            }
+        }
     }
 
     /// A row after some assignments.
@@ -240,11 +329,12 @@ impl Table {
                 Err(found) => codes.extend(found),
             }
         }
+        self.compute(&mut new);
         unless_any(codes).map(|()| new)
     }
 
-    /// Puts another row in the place of one; whether it is another.
-    fn change(&mut self, no: usize, set: &[Assignment]) -> Result<bool, Codes> {
+    /// Puts another row in the place of one; whether it is another. `keys` as for [`Table::insert`].
+    pub(crate) fn change(&mut self, no: usize, set: &[Assignment], keys: Option<&BTreeSet<Value>>) -> Result<bool, Codes> {
         let new = self.assigned(&self.rows[no], set)?;
         if new == self.rows[no] {
             return Ok(false);
@@ -255,26 +345,45 @@ impl Table {
         if !self.collisions(&new, Some(no)).is_empty() {
             return refuse(1062);
         }
+        if !self.has_parent(&new, keys) && self.has_parent(&self.rows[no], keys) {
+            return refuse(1452);
+        }
         self.rows[no] = new;
         Ok(true)
     }
 
-    fn insert(&mut self, columns: &[String], rows: &[Vec<Option<Value>>], how: &How) -> Applied {
-        let mut affected = Some(0);
-        let mut add = |count: u64| affected = affected.map(|affected: u64| affected + count);
+    /// `keys`: what the rows may refer to, if they refer to another table; `counter`: what AUTO_INCREMENT gives next.
+    pub(crate) fn insert(
+        &mut self,
+        columns: &[String],
+        rows: &[Vec<Option<Value>>],
+        how: &How,
+        keys: Option<&BTreeSet<Value>>,
+        counter: &mut Counter,
+    ) -> Applied {
+        let mut affected = 0;
+        let mut is_certain = true;
         for values in rows {
-            let row = self.new_row(columns, values)?;
+            let mut row = self.new_row(columns, values)?;
             if self.breaks_check(&row) {
                 if matches!(how, How::Ignore) {
                     continue;
                 }
                 return refuse(3819);
             }
+            self.number(&mut row, counter);
             let mut collisions = self.collisions(&row, None);
+            if !self.has_parent(&row, keys) {
+                if matches!(how, How::Ignore) {
+                    continue;
+                }
+                // Which is found first depends on the order in which the indexes are gone through.
+                return Err(if collisions.is_empty() { only(1452) } else { Codes::from([1062, 1452]) });
+            }
             match (how, collisions.first().copied()) {
                 (_, None) => {
                     self.rows.push(row);
-                    add(1);
+                    affected += 1;
                 }
                 (How::Insert, _) => return refuse(1062),
                 (How::Ignore, _) => {}
@@ -284,29 +393,24 @@ impl Table {
                     let is_same = collisions.iter().any(|no| self.rows[*no] == row);
                     collisions.iter().rev().for_each(|no| _ = self.rows.remove(*no));
                     self.rows.push(row);
-                    add(1 + collisions.len() as u64);
-                    if is_same {
-                        return self.insert_rest_uncounted(columns, rows, values, how);
-                    }
+                    affected += 1 + collisions.len() as u64;
+                    is_certain &= !is_same;
                 }
                 (How::OnDuplicate(assignment), Some(no)) => {
-                    if self.change(no, std::slice::from_ref(assignment))? {
-                        add(2);
+                    if self.change(no, std::slice::from_ref(assignment), keys)? {
+                        affected += 2;
+                    } else {
+                        // MySQL counts some rows in which NULL has become NULL.
+                        is_certain &= !self.rows[no].contains(&Value::Null);
                     }
                 }
             }
         }
-        Ok(affected)
-    }
-
-    /// The rows after `done`, when the count is not certain any more.
-    fn insert_rest_uncounted(&mut self, columns: &[String], rows: &[Vec<Option<Value>>], done: &Vec<Option<Value>>, how: &How) -> Applied {
-        let at = rows.iter().position(|row| std::ptr::eq(row, done)).expect("it is one of them");
-        self.insert(columns, &rows[at + 1..], how).map(|_| None)
+        Ok(is_certain.then_some(affected))
     }
 
     /// The rows that a change goes through, in its order.
-    fn chosen(&self, condition: Option<&Condition>, order: &[String], limit: Option<usize>) -> Vec<usize> {
+    pub(crate) fn chosen(&self, condition: Option<&Condition>, order: &[String], limit: Option<usize>) -> Vec<usize> {
         let mut chosen: Vec<usize> =
             (0..self.rows.len()).filter(|no| condition.is_none_or(|condition| condition.holds(self, &self.rows[*no]))).collect();
         chosen.sort_by_key(|no| self.of_row(order, &self.rows[*no]));
@@ -314,10 +418,18 @@ impl Table {
         chosen
     }
 
-    fn alter(&mut self, actions: &[Action], names_taken: &BTreeSet<String>) -> Result<(), Codes> {
+    pub(crate) fn alter(&mut self, actions: &[Action], names_taken: &BTreeSet<String>) -> Result<(), Codes> {
         let mut data = Codes::new();
         for action in actions {
             self.act(action, names_taken, &mut data)?;
+        }
+        for no in 0..self.rows.len() {
+            let mut row = std::mem::take(&mut self.rows[no]);
+            self.compute(&mut row);
+            self.rows[no] = row;
+        }
+        if self.rows.iter().any(|row| self.breaks_check(row)) {
+            data.insert(3819);
         }
         for key in self.keys.iter().filter(|key| key.unique) {
             let mut values: Vec<Vec<Value>> = self.rows.iter().map(|row| self.of_row(&key.columns, row)).collect();
@@ -343,13 +455,13 @@ impl Table {
                 self.columns.push(column.clone());
                 self.rows.iter_mut().for_each(|row| row.push(value.clone()));
                 self.move_column(self.columns.len() - 1, place);
-                if self.rows.iter().any(|row| self.breaks_check(row)) {
-                    data.insert(3819);
-                }
             }
             Action::DropColumn(name) => {
                 if !has_column(self, name) {
                     return refuse(1091);
+                }
+                if self.feeds(name) {
+                    return refuse(3108);
                 }
                 let at = self.position(name);
                 self.columns.remove(at);
@@ -364,6 +476,9 @@ impl Table {
                 if has_column(self, new) {
                     return refuse(1060);
                 }
+                if self.feeds(old) {
+                    return refuse(3108);
+                }
                 let at = self.position(old);
                 self.columns[at].name.clone_from(new);
                 let names = self.keys.iter_mut().flat_map(|key| &mut key.columns);
@@ -375,7 +490,8 @@ impl Table {
                 }
                 let at = self.position(&column.name);
                 self.columns[at] = column.clone();
-                for row in &mut self.rows {
+                // What is computed is computed anew.
+                for row in self.rows.iter_mut().filter(|_| column.generated.is_none()) {
                     match column.stored(&row[at]) {
                         Ok(value) => row[at] = value,
                         // Whether the rows are copied decides how it is told.
@@ -412,14 +528,12 @@ impl Table {
                 }
                 self.keys.iter_mut().filter(|key| key.name == *old).for_each(|key| key.name.clone_from(new));
             }
+            Action::AddForeign(_) | Action::DropForeign(_) | Action::Counter(_) => unreachable!("the database does these"),
             Action::AddCheck(check) => {
                 if names_taken.contains(&check.name) {
                     return refuse(3822);
                 }
                 self.checks.push(check.clone());
-                if self.rows.iter().any(|row| self.breaks_check(row)) {
-                    data.insert(3819);
-                }
             }
             Action::DropCheck(name) => {
                 if !self.checks.iter().any(|check| check.name == *name) {
@@ -457,112 +571,5 @@ impl Table {
             let value = row.remove(from);
             row.insert(to, value);
         }
-    }
-}
-
-impl Database {
-    /// The names of all constraints.
-    pub(crate) fn check_names(&self) -> BTreeSet<String> {
-        self.tables.values().flat_map(|table| &table.checks).map(|check| check.name.clone()).collect()
-    }
-
-    fn found(&self, name: &str, code: u16) -> Result<&Table, Codes> {
-        self.tables.get(name).ok_or_else(|| only(code))
-    }
-
-    fn is_free(&self, name: &str) -> Result<(), Codes> {
-        if self.tables.contains_key(name) { refuse(1050) } else { Ok(()) }
-    }
-
-    /// Does a statement that is not one of transactions, wholly or not at all. Returns the rows affected where they are certain, or which errors may be told.
-    pub(crate) fn apply(&mut self, statement: &Statement) -> Applied {
-        let mut after = self.clone();
-        let affected = after.carry_out(statement)?;
-        *self = after;
-        Ok(affected)
-    }
-
-    fn carry_out(&mut self, statement: &Statement) -> Applied {
-        match statement {
-            Statement::Create { name, table } => {
-                self.is_free(name)?;
-                self.tables.insert(name.clone(), table.clone());
-                Ok(Some(0))
-            }
-            Statement::CreateLike { name, source } => {
-                let mut table = self.found(source, 1146)?.clone();
-                if name == source {
-                    return refuse(1066);
-                }
-                self.is_free(name)?;
-                table.rows.clear();
-                self.tables.insert(name.clone(), table);
-                Ok(Some(0))
-            }
-            Statement::CreateSelect { name, source } => {
-                let table = self.found(source, 1146)?.clone();
-                self.is_free(name)?;
-                let affected = table.rows.len() as u64;
-                self.tables.insert(name.clone(), Table { keys: Vec::new(), checks: Vec::new(), ..table });
-                Ok(Some(affected))
-            }
-            Statement::Drop { names, if_exists } => {
-                let mut missing = names.iter().filter(|name| !self.tables.contains_key(*name));
-                if !if_exists && missing.next().is_some() {
-                    return refuse(1051);
-                }
-                names.iter().for_each(|name| _ = self.tables.remove(name));
-                Ok(Some(0))
-            }
-            Statement::Truncate { name } => {
-                self.found(name, 1146)?;
-                self.table(name).rows.clear();
-                Ok(Some(0))
-            }
-            Statement::Rename { pairs } => {
-                for (old, new) in pairs {
-                    let table = self.found(old, 1146)?.clone();
-                    self.is_free(new)?;
-                    self.tables.remove(old);
-                    self.tables.insert(new.clone(), table);
-                }
-                Ok(Some(0))
-            }
-            Statement::Alter { name, actions, .. } => {
-                let names_taken = self.check_names();
-                let mut table = self.found(name, 1146)?.clone();
-                table.alter(actions, &names_taken)?;
-                self.tables.insert(name.clone(), table);
-                // The rows, if they were copied.
-                Ok(None)
-            }
-            Statement::Insert { name, columns, rows, how } => {
-                self.found(name, 1146)?;
-                self.table(name).insert(columns, rows, how)
-            }
-            Statement::Update { name, set, condition, order, limit } => {
-                let chosen = self.found(name, 1146)?.chosen(condition.as_ref(), order, *limit);
-                let table = self.table(name);
-                let mut changed = 0;
-                for no in chosen {
-                    changed += u64::from(table.change(no, set)?);
-                }
-                Ok(Some(changed))
-            }
-            Statement::Delete { name, condition, order, limit } => {
-                let mut chosen = self.found(name, 1146)?.chosen(condition.as_ref(), order, *limit);
-                chosen.sort_unstable();
-                let table = self.table(name);
-                chosen.iter().rev().for_each(|no| _ = table.rows.remove(*no));
-                Ok(Some(chosen.len() as u64))
-            }
-            Statement::Begin | Statement::Commit | Statement::Rollback | Statement::Savepoint(_) | Statement::RollbackTo(_) => {
-                unreachable!("statements of transactions are the run's")
-            }
-        }
-    }
-
-    fn table(&mut self, name: &str) -> &mut Table {
-        self.tables.get_mut(name).expect("looked for before")
     }
 }

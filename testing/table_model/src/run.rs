@@ -1,8 +1,9 @@
 //! A run: statements one after the other, each to the server and to the model.
 
 use crate::check::check;
+use crate::database::Database;
 use crate::draw::Draw;
-use crate::model::{Codes, Database};
+use crate::model::{Codes, Counter};
 use crate::statement::Statement;
 use harness::Target;
 use mysql::Conn;
@@ -38,6 +39,8 @@ struct Run<'t> {
     current: Database,
     in_transaction: bool,
     savepoints: Vec<(String, Database)>,
+    /// Counters as they were when rows were last committed: those that a crash must leave.
+    durable: BTreeMap<String, Counter>,
     said: Vec<String>,
     counts: Counts,
 }
@@ -45,7 +48,12 @@ struct Run<'t> {
 /// So many statements; the text tells where server and model differ, and what was said before.
 pub fn survey(target: &mut Target, seed: u64, statements: usize) -> Result<Counts, String> {
     let mut conn = target.connect_patiently(None, std::time::Duration::from_secs(60)).map_err(|error| error.to_string())?;
-    for sql in [format!("DROP DATABASE IF EXISTS {DATABASE}"), format!("CREATE DATABASE {DATABASE}"), format!("USE {DATABASE}")] {
+    for sql in [
+        "SET information_schema_stats_expiry = 0".to_owned(),
+        format!("DROP DATABASE IF EXISTS {DATABASE}"),
+        format!("CREATE DATABASE {DATABASE}"),
+        format!("USE {DATABASE}"),
+    ] {
         conn.query_drop(sql).map_err(|error| error.to_string())?;
     }
     let mut run = Run {
@@ -55,6 +63,7 @@ pub fn survey(target: &mut Target, seed: u64, statements: usize) -> Result<Count
         current: Database::default(),
         in_transaction: false,
         savepoints: Vec::new(),
+        durable: BTreeMap::new(),
         said: Vec::new(),
         counts: Counts::default(),
     };
@@ -118,12 +127,13 @@ impl Run<'_> {
             Statement::RollbackTo(name) => {
                 let at = self.savepoints.iter().position(|(known, _)| known == name).expect("it was drawn from them");
                 self.savepoints.truncate(at + 1);
-                self.current = self.savepoints[at].1.clone();
+                let counters = std::mem::take(&mut self.current.counters);
+                self.current = Database { counters, ..self.savepoints[at].1.clone() };
             }
             change => {
                 let applied = self.current.apply(change);
                 if !self.in_transaction {
-                    self.committed = self.current.clone();
+                    self.commit();
                 }
                 return applied;
             }
@@ -133,11 +143,22 @@ impl Run<'_> {
 
     fn end(&mut self, commits: bool) {
         match commits {
-            true => self.committed = self.current.clone(),
-            false => self.current = self.committed.clone(),
+            true => self.commit(),
+            // Numbers that were given stay given.
+            false => {
+                let counters = std::mem::take(&mut self.current.counters);
+                self.current = Database { counters, ..self.committed.clone() };
+            }
         }
         self.in_transaction = false;
         self.savepoints.clear();
+    }
+
+    fn commit(&mut self) {
+        if self.committed.tables != self.current.tables {
+            self.durable = self.current.counters.clone();
+        }
+        self.committed = self.current.clone();
     }
 
     /// Kill -9 of a server of our own, and a new start: what was not committed is gone.
@@ -147,9 +168,15 @@ impl Run<'_> {
         }
         self.target.restart();
         self.end(false);
+        // Numbers that nobody's commit has made durable may be given again.
+        for (name, counter) in &mut self.current.counters {
+            if self.durable.get(name) != Some(counter) {
+                *counter = None;
+            }
+        }
         self.said.push("-- kill -9".into());
         self.counts.kills += 1;
         self.conn = self.target.connect(Some(DATABASE)).map_err(|error| error.to_string())?;
-        Ok(())
+        self.conn.query_drop("SET information_schema_stats_expiry = 0").map_err(|error| error.to_string())
     }
 }

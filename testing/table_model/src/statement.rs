@@ -1,6 +1,6 @@
 //! The statements that are drawn, and how they are written.
 
-use crate::model::{Check, Column, Key, PRIMARY, Table, Type, Value};
+use crate::model::{Check, Column, Foreign, Key, PRIMARY, Rule, Table, Type, Value};
 use std::fmt::{Display, Formatter, Result};
 
 /// A statement.
@@ -59,6 +59,12 @@ pub(crate) enum Action {
     AddCheck(Check),
     /// DROP CHECK.
     DropCheck(String),
+    /// ADD FOREIGN KEY, alone.
+    AddForeign(Foreign),
+    /// DROP FOREIGN KEY, alone.
+    DropForeign(String),
+    /// AUTO_INCREMENT = n, alone.
+    Counter(i64),
 }
 
 /// Where a column goes.
@@ -157,7 +163,13 @@ impl Display for Type {
 
 impl Display for Column {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "{} {}{}", self.name, self.ty, if self.nullable { "" } else { " NOT NULL" })?;
+        write!(f, "{} {}", self.name, self.ty)?;
+        if let Some(generated) = &self.generated {
+            write!(f, " AS ({} + {})", generated.of, generated.plus)?;
+            return f.write_str(if generated.stored { " STORED" } else { " VIRTUAL" });
+        }
+        f.write_str(if self.nullable { "" } else { " NOT NULL" })?;
+        f.write_str(if self.counts { " AUTO_INCREMENT" } else { "" })?;
         self.default.as_ref().map_or(Ok(()), |value| write!(f, " DEFAULT {value}"))
     }
 }
@@ -176,6 +188,26 @@ impl Display for Key {
 impl Display for Check {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "CONSTRAINT {} CHECK ({} <> {})", self.name, self.column, self.refused)
+    }
+}
+
+impl Display for Rule {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Rule::Restrict => "RESTRICT",
+            Rule::Cascade => "CASCADE",
+            Rule::SetNull => "SET NULL",
+        })
+    }
+}
+
+impl Display for Foreign {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Foreign { name, column, parent, parent_column, on_delete, on_update } = self;
+        write!(
+            f,
+            "CONSTRAINT {name} FOREIGN KEY ({column}) REFERENCES {parent} ({parent_column}) ON DELETE {on_delete} ON UPDATE {on_update}"
+        )
     }
 }
 
@@ -202,6 +234,9 @@ impl Display for Action {
             Action::RenameKey(old, new) => write!(f, "RENAME INDEX {old} TO {new}"),
             Action::AddCheck(check) => write!(f, "ADD {check}"),
             Action::DropCheck(name) => write!(f, "DROP CHECK {name}"),
+            Action::AddForeign(foreign) => write!(f, "ADD {foreign}"),
+            Action::DropForeign(name) => write!(f, "DROP FOREIGN KEY {name}"),
+            Action::Counter(next) => write!(f, "AUTO_INCREMENT = {next}"),
         }
     }
 }
@@ -234,6 +269,7 @@ impl Display for Statement {
                 list(f, &table.columns, |f, column| write!(f, "{column}"))?;
                 table.keys.iter().try_for_each(|key| write!(f, ", {key}"))?;
                 table.checks.iter().try_for_each(|check| write!(f, ", {check}"))?;
+                table.foreign.iter().try_for_each(|foreign| write!(f, ", {foreign}"))?;
                 f.write_str(") COLLATE utf8mb4_bin")
             }
             Statement::CreateLike { name, source } => write!(f, "CREATE TABLE {name} LIKE {source}"),

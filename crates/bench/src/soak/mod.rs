@@ -40,7 +40,8 @@ pub struct Sample {
     pub at_seconds: f64,
     /// Resident memory, when it is on this machine.
     pub resident_kib: Option<u64>,
-    /// What it says of itself, by the names of `probe`; those that it knows.
+    /// What it says of itself, by the names of `probe`, those that it knows; and what a transaction of the time since the sample before took of
+    /// processors, by [`CLIENT_US`] and, of a server on this machine, [`SERVER_US`].
     pub gauges: BTreeMap<String, f64>,
 }
 
@@ -48,6 +49,22 @@ pub struct Sample {
 pub trait Probe {
     /// By name; what cannot be found out is left out.
     fn gauges(&mut self) -> BTreeMap<String, f64>;
+}
+
+/// The client's own processor time a transaction, in microseconds.
+pub const CLIENT_US: &str = "client_us";
+/// The server's.
+pub const SERVER_US: &str = "server_us";
+
+/// What a transaction took of processors, by the names of gauges.
+fn processor_time(slice: &Outcome) -> BTreeMap<String, f64> {
+    let transactions = slice.transactions() as f64;
+    if transactions == 0.0 {
+        return BTreeMap::new();
+    }
+    let client = (CLIENT_US.to_owned(), slice.client_cpu_seconds * 1e6 / transactions);
+    let server = slice.cpu_seconds_each().map(|seconds| (SERVER_US.to_owned(), seconds * 1e6));
+    std::iter::once(client).chain(server).collect()
 }
 
 /// Measured at once, and between two samples.
@@ -77,6 +94,7 @@ pub fn run(
         }
         let resident_at_begin = slice.each_second.first().and_then(|second| second.resident_kib);
         let resident_kib = slice.local.map(|local| local.resident_kib);
+        let processor_time = processor_time(&slice);
         let soak = match so_far.take() {
             Some(mut soak) => {
                 combine::add(&mut soak.outcome, slice);
@@ -87,7 +105,9 @@ pub fn run(
         if let Some(gauges) = gauges_before.take() {
             soak.samples.push(Sample { at_seconds: 0.0, resident_kib: resident_at_begin, gauges });
         }
-        soak.samples.push(Sample { at_seconds: soak.outcome.seconds, resident_kib, gauges: probe.gauges() });
+        let mut gauges = probe.gauges();
+        gauges.extend(processor_time);
+        soak.samples.push(Sample { at_seconds: soak.outcome.seconds, resident_kib, gauges });
         keep(soak)?;
     }
 }

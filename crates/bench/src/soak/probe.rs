@@ -30,6 +30,8 @@ pub fn title(name: &str) -> (String, f64) {
         "log_file_bytes" => "log files, MiB",
         "checkpoint_age_bytes" => "log since the checkpoint, MiB",
         "data_bytes" => "tables and indexes, MiB",
+        super::SERVER_US => "server's processor time a transaction, µs",
+        super::CLIENT_US => "client's processor time a transaction, µs",
         other => return (other.to_owned(), 1.0),
     };
     (shown.to_owned(), if name.ends_with("_bytes") { 1.0 / f64::from(1 << 20) } else { 1.0 })

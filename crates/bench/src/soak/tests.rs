@@ -1,6 +1,6 @@
 //! Verdicts over made-up hours, and what is written when a run is cut off.
 
-use super::verdict::Judgement;
+use super::verdict::{Judgement, Verdict};
 use super::*;
 use crate::random::Random;
 use crate::report::samples;
@@ -65,6 +65,38 @@ fn memory_that_leaks_and_memory_that_fills() {
     assert_eq!(soak.verdict().memory, Judgement::Holds);
     soak.samples[3].gauges.remove("pool_bytes");
     assert_eq!(soak.verdict().memory, Judgement::Worse, "what is not always known is not taken away");
+}
+
+/// A run of 64 minutes on a machine that takes `machine` times as long at the end as at the beginning, and a server whose work grows to `work` times;
+/// `idle` is the share of the time in which the server waits at the end.
+fn drifting(machine: f64, work: f64, idle: f64) -> Verdict {
+    let along = |at: usize| at as f64 / 3840.0;
+    let slower = |at: usize| 1.0 + (machine - 1.0) * along(at);
+    let client = |at: usize| 60.0 * slower(at) * noisy(7, at, 0.01, 0.0);
+    let server = |at: usize| 240.0 * slower(at) * (1.0 + (work - 1.0) * along(at)) * noisy(8, at, 0.01, 0.0);
+    let mut soak = samples::soak(64, |at| 1e6 / (client(at) + server(at)) * (1.0 - idle * along(at)), |_| 700 * MIB);
+    for (minute, sample) in soak.samples.iter_mut().enumerate().skip(1) {
+        sample.gauges.extend([(CLIENT_US.to_owned(), client(minute * 60)), (SERVER_US.to_owned(), server(minute * 60))]);
+    }
+    soak.verdict()
+}
+
+#[test]
+fn a_slower_machine_is_not_the_servers_fault() {
+    let verdict = drifting(1.4, 1.0, 0.0);
+    assert_eq!((verdict.throughput, verdict.cost, verdict.is_good()), (Judgement::Machine, Judgement::Holds, true), "{verdict}");
+    assert!((verdict.machine.unwrap() - 1.35 / 1.025).abs() < 0.05 && verdict.to_string().contains("fell with the machine"), "{verdict}");
+    // A server that does more for the same transaction is found on a machine that changes and on one that does not.
+    for machine in [0.8, 1.0, 1.4] {
+        let verdict = drifting(machine, 1.1, 0.0);
+        assert_eq!((verdict.cost, verdict.is_good()), (Judgement::Worse, false), "{machine}: {verdict}");
+        assert!(verdict.throughput != Judgement::Machine, "{machine}: {verdict}");
+    }
+    // Nor is waiting excused by a machine that is slower.
+    let verdict = drifting(1.4, 1.0, 0.1);
+    assert_eq!((verdict.throughput, verdict.cost), (Judgement::Worse, Judgement::Holds), "{verdict}");
+    // A faster machine has no say in a rate that holds.
+    assert_eq!(drifting(0.8, 1.0, 0.0).throughput, Judgement::Holds);
 }
 
 #[test]
@@ -152,6 +184,11 @@ fn a_minute_at_a_time_and_all_of_it_kept() {
     assert!(kept[0].verdict().to_string().contains("broken off"));
     assert!(soak.table().text().contains("history"), "{}", soak.table().text());
     assert!(soak.charts(0).len() >= 4);
+    // Of each slice's own transactions, 10 a second for 10 s.
+    let outcome = samples::outcome("A", "tpcc", 16, 10.0);
+    let client_us = outcome.client_cpu_seconds * 1e6 / outcome.transactions() as f64;
+    assert!(soak.samples[1..].iter().all(|sample| sample.gauges[CLIENT_US] == client_us && sample.gauges.contains_key(SERVER_US)));
+    assert!(!soak.samples[0].gauges.contains_key(CLIENT_US));
 }
 
 #[test]

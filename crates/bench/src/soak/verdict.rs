@@ -1,4 +1,4 @@
-//! Whether a server is at the end of a long run what it was at the beginning: its throughput and its memory.
+//! Whether a server is at the end of a long run what it was at the beginning: its throughput, its cost and its memory.
 //!
 //! # How it is judged
 //! The last window against the first: an hour each in a run of eight hours or more, an eighth of a shorter one.
@@ -6,10 +6,17 @@
 //! **Throughput** holds if the last window's rate is at least 98 % of the first's. Below that it has fallen, unless noise explains it: both windows
 //! are cut into twelve blocks, and when the interval of the ratio of their rates (Welch, on logarithms) reaches 98 % the run cannot tell.
 //!
+//! A machine that is shared with others becomes slower and faster by itself. The client's work for a transaction is the same all the time, so its own
+//! processor time a transaction tells how fast the machine is. A rate that has fallen is said to have fallen **with the machine** when it holds once
+//! it is multiplied by how much longer the client took, and the server's cost holds, too. It is then neither a pass nor a fault, and the verdict says so.
+//!
+//! **Cost** is the server's processor time a transaction by the client's. It holds if the last window's is at most 102 % of the first's, or noise
+//! (each minute is a block) explains what is above it.
+//!
 //! **Memory** is what is resident less what the server says its pool of pages holds, which fills as it is told to. It is flat if the median of the last
 //! window is above the first's by no more than 3 % of the resident memory or 32 MiB, or if it grew in the first half only (caches that fill).
 
-use super::{Sample, Soak};
+use super::{CLIENT_US, SERVER_US, Sample, Soak};
 use crate::outcome::Second;
 use crate::report::shown;
 use crate::statistics::{Ratio, median, unpaired_ratio};
@@ -17,6 +24,8 @@ use std::fmt;
 
 /// What is left of the first window's rate at least.
 pub const SHARE_MIN: f64 = 0.98;
+/// Of the first window's cost at most.
+pub const COST_MAX: f64 = 1.02;
 /// The longest window.
 const WINDOW_SECONDS_MAX: usize = 3600;
 /// Parts of a run, one of which is a window.
@@ -36,6 +45,8 @@ pub enum Judgement {
     Worse,
     /// It is worse, by no more than noise explains.
     Unclear,
+    /// It is worse, and so is the machine.
+    Machine,
     /// There is too little to say.
     Unknown,
 }
@@ -51,6 +62,12 @@ pub struct Verdict {
     pub rates: (f64, f64),
     /// The last's by the first's.
     pub ratio: Option<Ratio>,
+    /// Whether the server's processor time a transaction, measured by the client's, holds.
+    pub cost: Judgement,
+    /// The last window's by the first's.
+    pub cost_ratio: Option<Ratio>,
+    /// The client's own processor time a transaction in the last window by that in the first: how much slower the machine is.
+    pub machine: Option<f64>,
     /// Whether memory is flat.
     pub memory: Judgement,
     /// Memory in the first, the middle and the last window, KiB.
@@ -62,9 +79,9 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Nothing is worse.
+    /// Nothing is worse for which the server is to blame.
     pub fn is_good(&self) -> bool {
-        self.throughput != Judgement::Worse && self.memory != Judgement::Worse
+        ![self.throughput, self.cost, self.memory].contains(&Judgement::Worse)
     }
 }
 
@@ -72,11 +89,48 @@ impl Verdict {
 pub fn judge(soak: &Soak) -> Verdict {
     let seconds = &soak.outcome.each_second;
     let window = (seconds.len() / PARTS).min(WINDOW_SECONDS_MAX);
-    let (throughput, rates, ratio) = throughput(seconds, window);
+    let (cost, cost_ratio, machine) = cost(&soak.samples, window);
+    let (mut throughput, rates, ratio) = throughput(seconds, window);
+    let corrected = ratio.zip(machine).map(|(ratio, machine)| ratio.mean * machine);
+    if throughput == Judgement::Worse
+        && matches!(cost, Judgement::Holds | Judgement::Unclear)
+        && corrected.is_some_and(|share| share >= SHARE_MIN)
+    {
+        throughput = Judgement::Machine;
+    }
     let without_pool = soak.samples.iter().all(|s| s.gauges.contains_key(POOL));
     let (memory, memory_kib) = memory(&soak.samples, without_pool, soak.outcome.seconds, window as f64);
     let whole = soak.outcome.seconds >= soak.planned_seconds - 1.0;
-    Verdict { throughput, window_seconds: window, rates, ratio, memory, memory_kib, without_pool, whole }
+    Verdict { throughput, window_seconds: window, rates, ratio, cost, cost_ratio, machine, memory, memory_kib, without_pool, whole }
+}
+
+/// Minutes of a window of cost, at least: one has no interval.
+const COST_MINUTES_MIN: usize = 2;
+
+fn cost(samples: &[Sample], window: usize) -> (Judgement, Option<Ratio>, Option<f64>) {
+    let all: Vec<(Option<f64>, f64)> = samples
+        .iter()
+        .filter_map(|sample| Some((sample.gauges.get(SERVER_US).copied(), *sample.gauges.get(CLIENT_US)?)))
+        .filter(|(_, client)| *client > 0.0)
+        .collect();
+    let minutes = (window / 60).max(COST_MINUTES_MIN);
+    if all.len() < 2 * minutes {
+        return (Judgement::Unknown, None, None);
+    }
+    let (first, last) = (&all[..minutes], &all[all.len() - minutes..]);
+    let client = |part: &[(Option<f64>, f64)]| part.iter().map(|(_, client)| client).sum::<f64>();
+    let machine = Some(client(last) / client(first));
+    let by_client =
+        |part: &[(Option<f64>, f64)]| part.iter().map(|(server, client)| Some((*server)? / client)).collect::<Option<Vec<f64>>>();
+    let Some(ratio) = by_client(last).zip(by_client(first)).and_then(|(last, first)| unpaired_ratio(&last, &first)) else {
+        return (Judgement::Unknown, None, machine);
+    };
+    let judgement = match ratio.interval {
+        _ if ratio.mean <= COST_MAX => Judgement::Holds,
+        Some((low, _)) if low <= COST_MAX => Judgement::Unclear,
+        _ => Judgement::Worse,
+    };
+    (judgement, Some(ratio), machine)
 }
 
 fn throughput(seconds: &[Second], window: usize) -> (Judgement, (f64, f64), Option<Ratio>) {
@@ -141,23 +195,41 @@ impl fmt::Display for Verdict {
             Judgement::Holds => "holds",
             Judgement::Worse => "FELL",
             Judgement::Unclear => "is lower, by no more than noise explains",
+            Judgement::Machine => "fell with the machine",
             Judgement::Unknown => "cannot be judged: the run was too short",
         };
         write!(f, "Throughput {word}")?;
+        let share = |v: f64| format!("{:.1} %", v * 100.0);
+        let interval = |ratio: Ratio| ratio.interval.map_or_else(String::new, |(low, high)| format!(" ({} – {})", share(low), share(high)));
         if let Some(ratio) = self.ratio {
-            let share = |v: f64| format!("{:.1} %", v * 100.0);
-            let interval = ratio.interval.map_or_else(String::new, |(low, high)| format!(" ({} – {})", share(low), share(high)));
             write!(
                 f,
                 ": {}/s in the last {window}, {}/s in the first: {}{interval}, asked are {}",
                 shown(self.rates.1),
                 shown(self.rates.0),
                 share(ratio.mean),
-                share(SHARE_MIN)
+                share(SHARE_MIN),
+                interval = interval(ratio)
+            )?;
+            if let Some(machine) = self.machine {
+                let corrected = share(ratio.mean * machine);
+                write!(f, "; the client took {} of its first processor time a transaction, which makes it {corrected}", share(machine))?;
+            }
+        }
+        if let Some(ratio) = self.cost_ratio {
+            let word = match self.cost {
+                Judgement::Worse => "GREW",
+                Judgement::Unclear => "is higher, by no more than noise explains",
+                _ => "holds",
+            };
+            let (mean, interval, asked) = (share(ratio.mean), interval(ratio), share(COST_MAX));
+            write!(
+                f,
+                ". Cost {word}: the server's processor time by the client's is {mean}{interval} of the first's, asked are {asked} at most"
             )?;
         }
         let word = match self.memory {
-            Judgement::Holds | Judgement::Unclear => "is flat",
+            Judgement::Holds | Judgement::Unclear | Judgement::Machine => "is flat",
             Judgement::Worse => "GROWS",
             Judgement::Unknown => "is not known",
         };

@@ -165,6 +165,7 @@ pub fn verify(rig: &Rig, tree: &BTree, model: &BTreeMap<Vec<u8>, Vec<u8>>) {
     assert_eq!(beside, stats);
     assert_eq!(stats.entries as usize, model.len());
     assert_eq!(rig.space.pages_of(tree.index), stats.leaf_pages + stats.inner_pages, "pages lost or shared: {stats:?}");
+    assert_eq!(tree.inner_pages(), stats.inner_pages, "{stats:?}");
     assert!(contents(tree) == *model, "contents differ");
     rig.space.check().unwrap();
 }

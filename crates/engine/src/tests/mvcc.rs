@@ -229,20 +229,12 @@ fn interleaved_sessions_see_what_a_naive_model_sees() {
 /// The same rows in new trees, as ALTER TABLE copies them.
 fn copied(f: Fixture) -> Fixture {
     let mut spec = f.spec.clone();
-    spec.id = f.engine.allocate_table_id();
-    for index in &mut spec.indexes {
-        (index.id, index.root) = f.engine.create_index_tree().unwrap();
-    }
-    let copy = f.engine.open_table(spec.clone()).unwrap();
-    let mut copier = f.session();
-    let convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| {
-        let mut values = Vec::new();
-        row.values(&mut values).unwrap();
-        copy.layout().encode(&values, out).unwrap();
-        Ok::<(), crate::BuildError>(())
-    };
-    f.engine.copy_table(&mut copier, &f.table, &copy, convert).unwrap_or_default();
-    copier.commit().unwrap();
+    let limits = BuildLimits { changed_bytes_max: 1 << 20, sort_bytes_max: 1 << 20, directory: None };
+    let (copy, mut build) = super::copies::begin_copy(&f, &mut spec, true, limits);
+    let cancel = Cancel::new();
+    build.build(&cancel).unwrap();
+    build.finish(&cancel).unwrap();
+    drop(build);
     Fixture { disk: f.disk, engine: f.engine, spec, table: copy }
 }
 

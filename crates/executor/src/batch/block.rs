@@ -1,4 +1,4 @@
-//! Result rows as they are in a chunk, for consumers that write them without making values of them.
+//! Result rows as they are in chunks and tables of joins, for consumers that write them without making values of them.
 
 use crate::batch::column::{Column, Data};
 use crate::batch::expression::{Filler, Vector};
@@ -8,9 +8,33 @@ use types::{ColumnType, Decimal, Value};
 
 /// Result rows of the types that the columns' metadata promise.
 pub struct Block<'b> {
-    columns: &'b [Vector<'b>],
-    /// Places of the rows.
-    rows: &'b [u16],
+    columns: &'b [Placed<'b>],
+    len: usize,
+}
+
+/// A result column: its values, and at which place among them each row's is. Columns of a join may lie in different places.
+pub struct Placed<'b> {
+    pub(super) values: Vector<'b>,
+    pub(super) places: &'b [u32],
+}
+
+impl Placed<'_> {
+    /// The values, where they are not the same for all rows.
+    #[inline]
+    pub fn column(&self) -> Option<&Column> {
+        self.values.column()
+    }
+
+    /// The places of the rows' values in the column.
+    #[inline]
+    pub fn places(&self) -> &[u32] {
+        self.places
+    }
+
+    #[inline]
+    fn place(&self, row: usize) -> usize {
+        self.places[row] as usize
+    }
 }
 
 /// A field of a result row.
@@ -29,33 +53,34 @@ pub enum Field<'b> {
 }
 
 impl<'b> Block<'b> {
-    /// The columns have been through [`fitted`].
-    pub(super) fn new(columns: &'b [Vector<'b>], rows: &'b [u16]) -> Block<'b> {
-        Block { columns, rows }
+    /// The columns have been through [`fitted`] and have places for `len` rows.
+    pub(super) fn new(columns: &'b [Placed<'b>], len: usize) -> Block<'b> {
+        debug_assert!(columns.iter().all(|column| column.places.len() == len));
+        Block { columns, len }
     }
 
     /// Rows.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.len
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len == 0
     }
 
     /// Columns.
-    pub fn width(&self) -> usize {
-        self.columns.len()
+    pub fn columns(&self) -> &[Placed<'b>] {
+        self.columns
     }
 
     /// A field of a row.
     #[inline]
     pub fn field(&self, row: usize, column: usize) -> Field<'_> {
-        let at = usize::from(self.rows[row]);
-        match &self.columns[column] {
-            Vector::Shared(column) => column_field(column, at),
-            Vector::Owned(column) => column_field(column, at),
+        let placed = &self.columns[column];
+        match &placed.values {
+            Vector::Shared(column) => column_field(column, placed.place(row)),
+            Vector::Owned(column) => column_field(column, placed.place(row)),
             Vector::Constant(value) => match value {
                 Value::Null => Field::Null,
                 Value::Bytes(text) => Field::Bytes(text),
@@ -67,8 +92,7 @@ impl<'b> Block<'b> {
     /// A row's values.
     pub fn values(&self, row: usize, values: &mut Vec<Value>) {
         values.clear();
-        let at = usize::from(self.rows[row]);
-        values.extend(self.columns.iter().map(|column| column.value(at)));
+        values.extend(self.columns.iter().map(|placed| placed.values.value(placed.place(row))));
     }
 }
 
@@ -112,7 +136,7 @@ pub(super) fn fitted<'c>(
 }
 
 /// Whether all values of a column fit as they are, by its type.
-fn all_fit(column: &Column, ty: &ColumnType) -> bool {
+pub(super) fn all_fit(column: &Column, ty: &ColumnType) -> bool {
     let sample = match column.data() {
         Data::Untyped => Value::Null,
         Data::Int(_) => Value::Int(0),

@@ -70,6 +70,7 @@ impl Chunk {
     /// Appends a slot's values at some rows to a column: the chunk's, or where it has no such slot the frame's, which is the same for all.
     pub fn append_rows(&self, rows: &[u16], slot: Slot, x: &Exec<'_>, column: &mut Column) -> Result<()> {
         match self.column(slot) {
+            Some(from) if rows.len() == self.len => column.append(from)?,
             Some(from) => {
                 let rows = rows.iter().map(|row| usize::from(*row));
                 column.reserve_from(from, rows.clone())?;

@@ -4,10 +4,12 @@
 //! column into plain [`Value`]s. So a column holds anything, and loops over numbers run over plain arrays.
 
 mod codec;
+mod strings;
 mod typed;
 
 use crate::hash_key;
 use ::memory::Excess;
+pub use strings::Strings;
 pub use typed::Fixed;
 use types::{Collation, Date, DateTime, Decimal, Time, Timestamp, Value};
 
@@ -47,49 +49,6 @@ pub enum Data {
     Timestamp(Vec<Timestamp>),
     /// Of several types.
     Values(Vec<Value>),
-}
-
-/// Strings one behind the other in one arena.
-#[derive(Debug, Default)]
-pub struct Strings {
-    ends: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl Strings {
-    /// A string.
-    #[inline]
-    pub fn get(&self, at: usize) -> &[u8] {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.bytes[start..self.ends[at]]
-    }
-
-    /// How many.
-    pub fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// All of them, one behind the other.
-    pub fn arena(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Where a string ends in the arena; the next one begins there.
-    #[inline]
-    pub fn end(&self, at: usize) -> Option<usize> {
-        self.ends.get(at).copied()
-    }
-
-    #[inline]
-    fn push(&mut self, text: &[u8]) {
-        self.bytes.extend_from_slice(text);
-        self.ends.push(self.bytes.len());
-    }
-
-    fn clear(&mut self) {
-        self.ends.clear();
-        self.bytes.clear();
-    }
 }
 
 /// Which places are NULL: a bitmap that ends at the last NULL, and so is empty where there is none.
@@ -165,6 +124,11 @@ impl Column {
     /// How many values.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// The values.
@@ -429,7 +393,7 @@ impl Column {
         }
     }
 
-    /// Appends a value's bytes as [`hash_key::append`] does.
+    /// Appends a value's bytes as `hash_key::append` does.
     #[inline]
     pub fn append_key(&self, at: usize, collation: Collation, out: &mut Vec<u8>) {
         match &self.data {
@@ -439,7 +403,7 @@ impl Column {
         }
     }
 
-    /// Appends a value's bytes as [`hash_key::append_ordered`] does.
+    /// Appends a value's bytes as `hash_key::append_ordered` does.
     #[inline]
     pub fn append_ordered(&self, at: usize, collation: Collation, out: &mut Vec<u8>) {
         match &self.data {
@@ -459,6 +423,22 @@ impl Column {
             _ => (0..count).for_each(|_| column.push(value)),
         }
         column
+    }
+
+    /// Loads the values at some places, so that whoever uses them one after the other, much later each, does not wait for each by itself.
+    pub fn load_ahead(&self, places: &[u32]) {
+        macro_rules! touch {
+            ($values:expr, $v:ident => $word:expr) => {{
+                std::hint::black_box(places.iter().fold(0u64, |all, at| all ^ $values.get(*at as usize).map_or(0, |$v| $word)));
+            }};
+        }
+        match &self.data {
+            Data::Int(values) => touch!(values, v => *v as u64),
+            Data::UInt(values) => touch!(values, v => *v),
+            Data::Decimal(values, _) => touch!(values, v => *v as u64),
+            Data::Bytes(strings) => strings.load_ahead(places),
+            _ => {}
+        }
     }
 
     /// Appends a value of another column.
@@ -567,11 +547,35 @@ mod tests {
         copy.gather(&column, 0..values.len());
         let expect: Vec<Value> = values.iter().rev().chain(values).cloned().collect();
         assert_eq!((0..copy.len()).map(|at| copy.value(at)).collect::<Vec<_>>(), expect);
+        // All of it once more.
+        copy.append(&column).expect("room");
+        let expect: Vec<Value> = expect.iter().chain(values).cloned().collect();
+        assert_eq!((0..copy.len()).map(|at| copy.value(at)).collect::<Vec<_>>(), expect);
+        let mut copy = Column::new();
+        copy.append(&column).expect("room");
+        copy.load_ahead(&(0..values.len() as u32).collect::<Vec<_>>());
+        assert_eq!((0..copy.len()).map(|at| copy.value(at)).collect::<Vec<_>>(), values);
         // Used again for something else.
         copy.clear();
         copy.push_null();
         copy.push_bytes(b"x");
         assert_eq!((copy.value(0), copy.value(1)), (Value::Null, Value::from("x")));
+    }
+
+    #[test]
+    fn strings_of_any_length_come_back() {
+        let text: Vec<u8> = (0..100).collect();
+        let texts: Vec<Value> = (0..100).map(|length| Value::from(&text[100 - length..])).collect();
+        check(&texts);
+        let mut column = Column::new();
+        texts.iter().for_each(|text| column.push(text));
+        let Data::Bytes(strings) = column.data() else { panic!("strings are strings") };
+        for at in 0..100 {
+            match strings.window::<32>(at) {
+                Some((window, length)) => assert_eq!(&window[..length], strings.get(at)),
+                None => assert!(at > 32 || strings.end(at).is_some_and(|end| end - at + 32 > strings.arena().len())),
+            }
+        }
     }
 
     #[test]

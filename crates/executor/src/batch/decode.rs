@@ -121,10 +121,22 @@ pub(super) fn append_row(row: RowRef<'_>, layout: &RowLayout, readers: &[Reader<
 
 #[inline]
 fn append_value(row: RowRef<'_>, current: bool, reader: &Reader<'_>, column: &mut Column) -> Result<usize, Malformed> {
-    let bytes = match &reader.place {
-        Place::Fixed(place) if current => place.bytes(row.bytes())?,
-        _ => row.column_bytes(reader.number)?,
-    };
+    match &reader.place {
+        Place::Fixed(place) if current => append_bytes(place.bytes(row.bytes())?, reader, column),
+        _ => match row.column_bytes(reader.number) {
+            Ok(bytes) => append_bytes(bytes, reader, column),
+            Err(Malformed) => append_computed(row, reader, column),
+        },
+    }
+}
+
+#[cold]
+fn append_computed(row: RowRef<'_>, reader: &Reader<'_>, column: &mut Column) -> Result<usize, Malformed> {
+    append_bytes(row.bytes_in(reader.number, &mut Vec::new())?, reader, column)
+}
+
+#[inline]
+fn append_bytes(bytes: Option<&[u8]>, reader: &Reader<'_>, column: &mut Column) -> Result<usize, Malformed> {
     let Some(raw) = bytes else {
         column.push_null();
         return Ok(0);

@@ -1,12 +1,15 @@
 //! Hash joins: the right side is kept as columns under its keys, the left side probes by chunks. A right side that is too much for memory goes to disk
 //! (`join/spilled.rs`).
 
+mod output;
+mod packed;
+mod pairs;
 mod spilled;
 mod table;
 
 use crate::batch::Sink;
-use crate::batch::chunk::{CHUNK_ROWS, Chunk};
-use crate::batch::column::{Column, Data};
+use crate::batch::chunk::Chunk;
+use crate::batch::column::Data;
 use crate::batch::expression::Vector;
 use crate::batch::{harmless, keys};
 use crate::exec::{Cache, Exec};
@@ -16,9 +19,11 @@ use crate::run::{Flow, Result, same_values};
 use crate::spill::Partitions;
 use ::memory::Kind;
 use engine::Read;
+use pairs::Pairs;
 use planner::expr::Expr;
 use planner::plan::{HashJoin, JoinKind, KeyForm};
 use spilled::ChunkKeys;
+use std::borrow::Cow;
 use std::rc::Rc;
 pub use table::HashTable;
 use table::NO_ROW;
@@ -45,6 +50,11 @@ impl<'a> Exec<'a> {
     #[inline(never)]
     pub(super) fn join_batches(&mut self, join: &'a HashJoin, sink: Sink<'_, 'a>) -> Result<Flow> {
         let table = self.hash_table(join)?;
+        self.join_table(join, &table, sink)
+    }
+
+    /// Joins the left side with the table of the right one.
+    fn join_table(&mut self, join: &'a HashJoin, table: &HashTable, sink: Sink<'_, 'a>) -> Result<Flow> {
         if join.kind == JoinKind::Anti && join.null_aware && table.has_null {
             // x NOT IN (…, NULL) is never true.
             return Ok(Flow::Continue);
@@ -62,7 +72,7 @@ impl<'a> Exec<'a> {
             return Ok(Flow::Continue);
         }
         let mut heads = Vec::new();
-        self.run_batches(&join.probe, &mut |x, chunk| x.probe_chunk(join, &table, chunk, None, &mut heads, sink))
+        self.run_batches(&join.probe, &mut |x, chunk| x.probe_chunk(join, table, chunk, None, &mut heads, sink))
     }
 
     /// Probes with a chunk, whose keys may be there already.
@@ -132,8 +142,8 @@ impl<'a> Exec<'a> {
         let Some(parts) = self.key_vectors(&join.probe_keys, chunk) else { return false };
         heads.clear();
         heads.resize(chunk.len(), Head::None);
-        if let Some(integers) = lone_integers(join, &parts) {
-            table.find_integers(integers, chunk.rows(), |at, row| heads[at] = if row == NO_ROW { Head::None } else { Head::Row(row) });
+        if let Some(integers) = integer_keys(join, &parts, chunk.len()) {
+            table.find_integers(&integers, chunk.rows(), |at, row| heads[at] = if row == NO_ROW { Head::None } else { Head::Row(row) });
             return true;
         }
         let mut buffer = Vec::new();
@@ -161,6 +171,9 @@ impl<'a> Exec<'a> {
             return None;
         }
         if join.key_forms.iter().all(|form| *form == KeyForm::Same) {
+            if let Some(packed) = packed::pack(parts, at) {
+                return Some(Key::Int(packed));
+            }
             return Some(keys::key_at(parts, &join.collations, at, buffer));
         }
         buffer.clear();
@@ -197,94 +210,6 @@ impl<'a> Exec<'a> {
         Ok(self.key_at(join, &parts, 0, buffer))
     }
 
-    /// Rows with at most one match each: the right side's values become columns of the same chunk.
-    fn widen(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &mut Chunk, heads: &[Head], sink: Sink<'_, 'a>) -> Result<Flow> {
-        let left = join.kind == JoinKind::Left;
-        if !left {
-            let kept: Vec<u16> = chunk.rows().iter().copied().filter(|row| matches!(heads[usize::from(*row)], Head::Row(_))).collect();
-            if kept.is_empty() {
-                return Ok(Flow::Continue);
-            }
-            chunk.select(kept);
-        }
-        for (slot, from) in join.build_slots.iter().zip(&table.columns) {
-            let mut column = Column::new();
-            if from.len() == 0 {
-                (0..chunk.len()).for_each(|_| column.push_null());
-            } else {
-                // Who has no match gets any row here; it does not count, or becomes NULL.
-                column.gather(from, heads.iter().map(|head| head.row().unwrap_or(0) as usize));
-                if left {
-                    heads.iter().enumerate().filter(|(_, head)| head.row().is_none()).for_each(|(at, _)| column.set_null(at));
-                }
-            }
-            chunk.put(*slot, column);
-        }
-        sink(self, chunk)
-    }
-
-    /// Rows with several matches: new chunks of all pairs.
-    #[inline(never)]
-    fn pairs(&mut self, join: &'a HashJoin, table: &HashTable, chunk: &Chunk, heads: &[Head], sink: Sink<'_, 'a>) -> Result<Flow> {
-        let mut pairs: Vec<(u16, u32)> = Vec::with_capacity(CHUNK_ROWS);
-        let rows_max = self.chunk_rows_max();
-        let mut out = self.take_chunk(std::iter::empty());
-        let mut flow = Flow::Continue;
-        for row in chunk.rows() {
-            let mut at = heads[usize::from(*row)].row();
-            if at.is_none() && join.kind == JoinKind::Left {
-                at = Some(NO_ROW);
-            }
-            while let Some(build) = at {
-                pairs.push((*row, build));
-                if pairs.len() == rows_max {
-                    flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
-                    if flow == Flow::Stop {
-                        break;
-                    }
-                }
-                at = Some(table.following(build)).filter(|next| *next != NO_ROW);
-            }
-            if flow == Flow::Stop {
-                break;
-            }
-        }
-        if flow == Flow::Continue && !pairs.is_empty() {
-            flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
-        }
-        self.return_chunk(out);
-        Ok(flow)
-    }
-
-    fn pass_pairs(
-        &mut self,
-        join: &'a HashJoin,
-        table: &HashTable,
-        chunk: &Chunk,
-        pairs: &mut Vec<(u16, u32)>,
-        out: &mut Chunk,
-        sink: Sink<'_, 'a>,
-    ) -> Result<Flow> {
-        out.reset(chunk.slots().iter().copied().chain(join.build_slots.iter().copied()));
-        let (left, right) = out.columns_mut().split_at_mut(chunk.slots().len());
-        for (to, from) in left.iter_mut().zip(chunk.columns()) {
-            to.gather(from, pairs.iter().map(|(row, _)| usize::from(*row)));
-        }
-        let unmatched = pairs.iter().any(|(_, build)| *build == NO_ROW);
-        for (to, from) in right.iter_mut().zip(&table.columns) {
-            if unmatched {
-                for (_, build) in pairs.iter() {
-                    if *build == NO_ROW { to.push_null() } else { to.push_from(from, *build as usize) }
-                }
-            } else {
-                to.gather(from, pairs.iter().map(|(_, build)| *build as usize));
-            }
-        }
-        out.set_len(pairs.len());
-        pairs.clear();
-        self.pass_collected(out, sink)
-    }
-
     /// Whether the row in the frame and one of the right side with its key are partners.
     #[inline]
     fn is_partner(&mut self, join: &'a HashJoin, table: &HashTable, row: u32) -> Result<bool> {
@@ -305,7 +230,7 @@ impl<'a> Exec<'a> {
     ) -> Result<Flow> {
         let pure = join.on.as_ref().is_none_or(harmless::is_harmless) && join.probe_keys.iter().all(harmless::is_harmless);
         let rows_max = if pure { self.chunk_rows_max() } else { 1 };
-        let mut pairs: Vec<(u16, u32)> = Vec::new();
+        let mut pairs = Pairs::default();
         let mut out = self.take_chunk(std::iter::empty());
         let mut kept = Vec::new();
         let mut buffer = Vec::new();
@@ -330,9 +255,10 @@ impl<'a> Exec<'a> {
                     if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
                         break;
                     }
-                    pairs.push((*row, at));
+                    pairs.push(*row, at);
                     if pairs.len() >= rows_max {
-                        flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+                        flow = self.pass_pairs(join, table, chunk, &pairs, &mut out, sink)?;
+                        pairs.clear();
                         if flow == Flow::Stop {
                             break;
                         }
@@ -346,13 +272,14 @@ impl<'a> Exec<'a> {
                 break;
             }
             match join.kind {
-                JoinKind::Left if !matched => pairs.push((*row, NO_ROW)),
+                JoinKind::Left if !matched => pairs.push(*row, NO_ROW),
                 JoinKind::Semi if matched => kept.push(*row),
                 JoinKind::Anti if !matched => kept.push(*row),
                 _ => {}
             }
             if pairs.len() >= rows_max {
-                flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+                flow = self.pass_pairs(join, table, chunk, &pairs, &mut out, sink)?;
+                pairs.clear();
             }
             if kept.len() >= rows_max {
                 flow = self.pass_kept(chunk, &mut kept, &mut out, sink)?;
@@ -362,24 +289,14 @@ impl<'a> Exec<'a> {
             }
         }
         self.forget_lookups();
-        if flow == Flow::Continue && !pairs.is_empty() {
-            flow = self.pass_pairs(join, table, chunk, &mut pairs, &mut out, sink)?;
+        if flow == Flow::Continue && pairs.len() > 0 {
+            flow = self.pass_pairs(join, table, chunk, &pairs, &mut out, sink)?;
         }
         if flow == Flow::Continue && !kept.is_empty() {
             flow = self.pass_kept(chunk, &mut kept, &mut out, sink)?;
         }
         self.return_chunk(out);
         Ok(flow)
-    }
-
-    fn pass_kept(&mut self, chunk: &Chunk, kept: &mut Vec<u16>, out: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
-        out.reset(chunk.slots().iter().copied());
-        for (to, from) in out.columns_mut().iter_mut().zip(chunk.columns()) {
-            to.gather(from, kept.iter().map(|row| usize::from(*row)));
-        }
-        out.set_len(kept.len());
-        kept.clear();
-        self.pass_collected(out, sink)
     }
 
     /// The table of the right side, built once while the outer slots it reads stay the same.
@@ -488,7 +405,7 @@ impl<'a> Exec<'a> {
             return Ok(());
         };
         let share = chunk.bytes() / chunk.len().max(1);
-        if let Some(integers) = lone_integers(join, &parts)
+        if let Some(integers) = integer_keys(join, &parts, chunk.len())
             && self.book_build(building, chunk.rows().len() * (Key::Int(0).entry_bytes() + share))?
         {
             table.add_integers(chunk.rows().iter().map(|row| integers[usize::from(*row)]))?;
@@ -534,11 +451,14 @@ impl<'a> Exec<'a> {
     }
 }
 
-/// The keys, where each is a lone integer and none is NULL.
-fn lone_integers<'v>(join: &HashJoin, parts: &'v [Vector<'_>]) -> Option<&'v [i64]> {
-    let [part] = parts else { return None };
+/// The keys of a chunk's rows, where each is an integer or several that are packed into one, and none is NULL.
+fn integer_keys<'v>(join: &HashJoin, parts: &'v [Vector<'_>], len: usize) -> Option<Cow<'v, [i64]>> {
+    if join.key_forms.iter().any(|form| *form != KeyForm::Same) {
+        return None;
+    }
+    let [part] = parts else { return packed::pack_all(parts, len).map(Cow::Owned) };
     match part.column()?.data() {
-        Data::Int(values) if !part.has_nulls() && join.key_forms.iter().all(|form| *form == KeyForm::Same) => Some(values),
+        Data::Int(values) if !part.has_nulls() => Some(Cow::Borrowed(values)),
         _ => None,
     }
 }

@@ -8,7 +8,8 @@
 //! 2. `filter.rs` narrows the selection, adds computed columns, drops duplicates, stops at a LIMIT.
 //! 3. `join.rs` probes a hash table with a chunk; `group.rs` and `sort.rs` take chunks up and give out chunks of their own.
 //! 4. `nested.rs` finds the partners of a chunk's rows by an index; derived tables that are read once are passed through.
-//! 5. `output.rs` evaluates the select list over a chunk and gives the rows to the consumer, as a [`Block`](block::Block).
+//! 5. `output.rs` evaluates the select list over a chunk and gives the rows to the consumer, as a [`Block`](block::Block). Where the rows are pairs of a hash
+//!    join, the block shows the values where they lie in both sides, and no chunk of pairs is made (`join/output.rs`).
 //!
 //! `expression.rs` evaluates expressions over a chunk with the loops of `compare.rs` and `numbers.rs`.
 //!
@@ -51,7 +52,7 @@ pub(crate) mod tests;
 
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
-pub use block::{Block, Field};
+pub use block::{Block, Field, Placed};
 use chunk::Chunk;
 pub(crate) use grouped::Grouped;
 pub use join::HashTable;

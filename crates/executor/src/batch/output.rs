@@ -1,6 +1,6 @@
 //! The top of a SELECT: result rows for the consumer.
 
-use crate::batch::block::{Block, fitted};
+use crate::batch::block::{Block, Placed, fitted};
 use crate::batch::chunk::Chunk;
 use crate::exec::Exec;
 use crate::execute::{Outcome, RowConsumer};
@@ -12,13 +12,17 @@ use smallvec::SmallVec;
 use types::Value;
 
 /// A consumer that is told of the columns when the first row comes, so that an error before it is the whole answer.
-struct Results<'r> {
+pub(super) struct Results<'r> {
     consumer: &'r mut dyn RowConsumer,
     count: u64,
+    /// A row's values, for rows that come by themselves.
+    values: Vec<Value>,
+    /// Places of a chunk's rows.
+    places: Vec<u32>,
 }
 
 impl Results<'_> {
-    fn block(&mut self, columns: &[OutputColumn], block: &Block<'_>) -> Result<()> {
+    pub(super) fn block(&mut self, columns: &[OutputColumn], block: &Block<'_>) -> Result<()> {
         if block.is_empty() {
             return Ok(());
         }
@@ -42,12 +46,14 @@ impl<'a> Exec<'a> {
     /// Runs a query for its result rows.
     pub fn run_output(&mut self, query: &'a Query, consumer: &mut dyn RowConsumer) -> Result<Outcome> {
         let columns = self.plan.columns.as_slice();
-        let mut results = Results { consumer, count: 0 };
-        let mut values: Vec<Value> = Vec::with_capacity(query.output.len());
-        let slots = lendable(query);
-        if self.prefers_batches(&query.root) {
-            self.run_batches(&query.root, &mut |x, chunk| x.output_chunk(query, chunk, &mut values, &mut results))?;
+        let mut results = Results { consumer, count: 0, values: Vec::new(), places: Vec::new() };
+        if let Some(join) = self.join_of_output(query) {
+            self.output_join(join, query, &mut results)?;
+        } else if self.prefers_batches(&query.root) {
+            self.run_batches(&query.root, &mut |x, chunk| x.output_chunk(query, chunk, &mut results))?;
         } else {
+            let slots = lendable(query);
+            let mut values: Vec<Value> = Vec::with_capacity(query.output.len());
             self.run(&query.root, &mut |x| {
                 match &slots {
                     Some(slots) if x.lend(slots, columns, &mut values) => {
@@ -86,30 +92,37 @@ impl<'a> Exec<'a> {
     }
 
     /// Gives out the rows of a chunk: their values by columns, or all of each row before the next one.
-    fn output_chunk(&mut self, query: &'a Query, chunk: &Chunk, values: &mut Vec<Value>, results: &mut Results<'_>) -> Result<Flow> {
+    pub(super) fn output_chunk(&mut self, query: &'a Query, chunk: &Chunk, results: &mut Results<'_>) -> Result<Flow> {
         let columns = self.plan.columns.as_slice();
         let mut vectors = Vec::with_capacity(query.output.len());
         for e in &query.output {
             match self.vector(e, chunk, chunk.rows()) {
                 Some(vector) => vectors.push(vector),
                 None => {
+                    let mut values = std::mem::take(&mut results.values);
                     for row in chunk.rows() {
                         self.tick()?;
                         chunk.load(usize::from(*row), &mut self.frame);
-                        self.output(query, values)?;
-                        results.row(columns, values)?;
+                        self.output(query, &mut values)?;
+                        results.row(columns, &values)?;
                     }
+                    results.values = values;
                     self.forget_lookups();
                     return Ok(Flow::Continue);
                 }
             }
         }
-        let mut fit = Vec::with_capacity(vectors.len());
+        let mut places = std::mem::take(&mut results.places);
+        places.clear();
+        places.extend(chunk.rows().iter().map(|row| u32::from(*row)));
+        let mut placed = Vec::with_capacity(vectors.len());
         for (at, (e, vector)) in query.output.iter().zip(vectors).enumerate() {
             let ty = columns.get(at).map_or(&e.ty, |c| &c.ty);
-            fit.push(fitted(vector, &e.ty, ty, chunk.rows(), &*self.context));
+            placed.push(Placed { values: fitted(vector, &e.ty, ty, chunk.rows(), &*self.context), places: &places });
         }
-        results.block(columns, &Block::new(&fit, chunk.rows()))?;
+        results.block(columns, &Block::new(&placed, places.len()))?;
+        drop(placed);
+        results.places = places;
         Ok(Flow::Continue)
     }
 }

@@ -66,7 +66,7 @@ impl Exec<'_> {
         let value = self.eval(e)?;
         let column = &def.columns[at as usize];
         let value = self.store_value(value, column, row_no).map_err(|error| match error {
-            Error::Sql(error) if column.visibility == Visibility::Hidden => Error::Sql(of_index(def, at, row_no, &error)),
+            Error::Sql(error) if column.visibility == Visibility::Hidden => Error::Sql(of_index(index_of(def, at), row_no, &error)),
             error => error,
         })?;
         self.frame[(rules.first_slot + at) as usize] = value.clone();
@@ -101,11 +101,16 @@ pub(crate) fn is_ignorable(error: &SqlError) -> bool {
     matches!(error.code, codes::ER_CHECK_CONSTRAINT_VIOLATED | codes::ER_VIEW_CHECK_FAILED)
 }
 
-/// An error of a hidden column, in the words of its index.
-fn of_index(def: &TableDef, column: u32, row_no: u64, error: &SqlError) -> SqlError {
+/// The name of the index that has a hidden column.
+pub(crate) fn index_of(def: &TableDef, column: u32) -> &str {
     let has = |index: &&catalog::IndexDef| index.parts.iter().any(|part| part.column == column as usize);
-    let name = def.indexes.iter().find(has).map_or("", |index| index.name.as_str());
+    def.indexes.iter().find(has).map_or("", |index| index.name.as_str())
+}
+
+/// An error of a hidden column, in the words of its index.
+pub(crate) fn of_index(name: &str, row_no: u64, error: &SqlError) -> SqlError {
     match error.code {
+        codes::ER_DATA_OUT_OF_RANGE | codes::ER_DIVISION_BY_ZERO => error.clone(),
         codes::ER_WARN_DATA_OUT_OF_RANGE => codes::warn_data_out_of_range_functional_index(name, row_no),
         _ => codes::warn_data_truncated_functional_index(name, row_no),
     }

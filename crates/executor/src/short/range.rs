@@ -160,6 +160,7 @@ pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result
     let Some(session) = x.session.take() else { return Err(internal("engine in use")) };
     let x = std::cell::RefCell::new(x);
     let mut sums = x.borrow().new_sums(group);
+    let mut space = Vec::new();
     for_each_row(
         &aggregate.range,
         ranges,
@@ -171,7 +172,7 @@ pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result
             for (((_, a), sum), column) in group.aggregates.iter().zip(sums.iter_mut()).zip(&aggregate.arguments) {
                 match column {
                     None => sum.count_row(),
-                    Some(column) => x.add_column(a, sum, row.column(*column as usize)?)?,
+                    Some(column) => x.add_column(a, sum, row.column_in(*column as usize, &mut space)?)?,
                 }
             }
             Ok(Next::Row)

@@ -84,12 +84,13 @@ impl SortBuffers {
             [part] if is_text(&entry.def.columns[part.column].ty) => Some(part),
             _ => None,
         };
+        let mut space = Vec::new();
         for no in 0..rows.len() {
             let row = rows.row(&entry.storage, no)?;
             let start = keys.len();
             let head = match text {
                 Some(part) => {
-                    let head = text_head(&entry.def.columns[part.column].ty, row.column_bytes(part.column)?);
+                    let head = text_head(&entry.def.columns[part.column].ty, row.bytes_in(part.column, &mut space)?);
                     if part.descending { !head } else { head }
                 }
                 None => {
@@ -101,16 +102,23 @@ impl SortBuffers {
         }
         entries.sort_unstable_by_key(|e| (e.head, e.row));
         let mut damaged = None;
-        let column =
-            |part: &KeyPart, no: u32| -> Result<Option<&[u8]>> { Ok(rows.row(&entry.storage, no as usize)?.column_bytes(part.column)?) };
+        let compare_rows = |part: &KeyPart, a: u32, b: u32| -> Result<Ordering> {
+            let (a, b) = (rows.row(&entry.storage, a as usize)?, rows.row(&entry.storage, b as usize)?);
+            let collation = entry.def.columns[part.column].ty.collation;
+            let (mut space, mut other) = (Vec::new(), Vec::new());
+            Ok(compare_texts(collation, a.bytes_in(part.column, &mut space)?, b.bytes_in(part.column, &mut other)?))
+        };
         let mut compare = |a: &Entry, b: &Entry| match text {
             None => keys[a.key.0 as usize..a.key.1 as usize].cmp(&keys[b.key.0 as usize..b.key.1 as usize]),
-            Some(part) => match (column(part, a.row), column(part, b.row)) {
-                (Ok(a), Ok(b)) => {
-                    let ordering = compare_texts(entry.def.columns[part.column].ty.collation, a, b);
-                    if part.descending { ordering.reverse() } else { ordering }
+            Some(part) => match compare_rows(part, a.row, b.row) {
+                Ok(ordering) => {
+                    if part.descending {
+                        ordering.reverse()
+                    } else {
+                        ordering
+                    }
                 }
-                (Err(error), _) | (_, Err(error)) => {
+                Err(error) => {
                     damaged = Some(error);
                     Ordering::Equal
                 }

@@ -3,7 +3,8 @@
 //! # How
 //! All of them write the same: rows as columns, up to a chunk of them in a block (`stored.rs`), blocks in one temporary file for each operator (crate `spill`).
 //! A sort writes runs and merges them (`merge.rs`). Groups, DISTINCT and hash joins write rows that they have no room for to partitions by
-//! the hash of their key (`partitions.rs`), and do one partition after the other when their input has ended; one that is too large again is divided again by another hash.
+//! the hash of their key (`partitions.rs`; INTERSECT and EXCEPT: `../set_operation.rs`), and do one partition after the other when their input has ended; one that is too large again is divided again by another hash.
+//! Rows that are kept to be read again are written in their order (`kept.rs`).
 //!
 //! # Invariants
 //! 1. An expression is evaluated once for a row, whether the row was on disk or not: keys are written beside the rows. So warnings and volatile functions are as in memory.
@@ -14,10 +15,12 @@
 //! # Not here
 //! In memory nothing is different: operators compare what they hold with a number, once a chunk.
 
+mod kept;
 mod merge;
 mod partitions;
 mod stored;
 
+pub(crate) use kept::{Keeper, Kept, Row, RowAt, row_bytes};
 pub(crate) use merge::Runs;
 pub(crate) use partitions::{Divided, LEVELS_MAX, PARTITIONS, Partitions, Source, partition_of, sources};
 pub(crate) use stored::{Reader, Stored, Writer};

@@ -60,6 +60,11 @@ impl Writer {
 }
 
 impl Stored {
+    /// Bytes in the file.
+    pub(crate) fn bytes(&self) -> usize {
+        self.blocks.iter().map(|place| place.bytes()).sum()
+    }
+
     fn push(&mut self, place: Place, rows: usize) -> Result<()> {
         ::memory::reserve(&mut self.blocks, 1)?;
         self.blocks.push(place);

@@ -363,11 +363,17 @@ impl Database {
     /// EXPLAIN ANALYZE.
     pub fn analyze(&mut self, sql: &str) -> String {
         let plan = self.plan(sql, &[]).expect("a plan");
+        let counted = self.counts(&plan);
+        planner::explain::analyzed_tree(&plan, &counted)
+    }
+
+    /// What the operators of a plan do.
+    pub fn counts(&mut self, plan: &planner::Plan) -> planner::explain::Actuals {
         self.session.begin(Isolation::RepeatableRead, false);
         self.session.statement_start();
-        let counted = executor::analyze(&plan, &[], &mut self.session, &mut self.context, &mut self.scratch).expect("counts");
+        let counted = executor::analyze(plan, &[], &mut self.session, &mut self.context, &mut self.scratch).expect("counts");
         self.session.commit().expect("a commit");
-        planner::explain::analyzed_tree(&plan, &counted)
+        counted
     }
 
     /// The tree of a plan, in one line.

@@ -170,6 +170,8 @@ pub struct Explain<'a> {
     pub schema: Option<&'a str>,
     /// What is explained.
     pub target: ExplainTarget<'a>,
+    /// Where its text stands in the statement's: from, to.
+    pub text: (u32, u32),
 }
 
 /// Formats of EXPLAIN.

@@ -54,8 +54,13 @@ impl<'a> Parser<'a> {
         let extended = self.eat(Kw::EXTENDED);
         let full = self.eat(Kw::FULL);
         let kw = self.tok.kw;
-        if (extended || full) && !matches!(kw, Kw::TABLES | Kw::COLUMNS | Kw::FIELDS | Kw::PROCESSLIST | Kw::INDEX | Kw::INDEXES | Kw::KEYS)
-        {
+        let takes_them = match kw {
+            Kw::TABLES | Kw::COLUMNS | Kw::FIELDS | Kw::INDEX | Kw::INDEXES | Kw::KEYS => true,
+            // FULL changes nothing of the list of triggers.
+            Kw::TRIGGERS | Kw::PROCESSLIST => !extended,
+            _ => !extended && !full,
+        };
+        if !takes_them {
             return Err(self.unexpected());
         }
         let start = self.tok;
@@ -252,7 +257,7 @@ impl<'a> Parser<'a> {
             self.bump();
             if self.eat(Kw::CONNECTION) {
                 let id = self.int()?;
-                let explain = Explain { analyze, format, into, schema, target: ExplainTarget::Connection(id) };
+                let explain = Explain { analyze, format, into, schema, target: ExplainTarget::Connection(id), text: (0, 0) };
                 return Ok(Statement::Explain(self.arena.alloc(explain)));
             }
             if !self.eat(Kw::SCHEMA) {
@@ -266,10 +271,12 @@ impl<'a> Parser<'a> {
         if !explainable {
             return Err(self.unexpected());
         }
+        let from = self.tok.start;
         let statement = self.statement()?;
+        let text = (from, self.tok.start);
         let target = ExplainTarget::Statement(self.arena.alloc(statement));
         self.depth -= 1;
-        Ok(Statement::Explain(self.arena.alloc(Explain { analyze, format, into, schema, target })))
+        Ok(Statement::Explain(self.arena.alloc(Explain { analyze, format, into, schema, target, text })))
     }
 
     /// Whether the name after EXPLAIN is `FORMAT =`, not a table.

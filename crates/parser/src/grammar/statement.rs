@@ -81,6 +81,11 @@ impl<'a> Parser<'a> {
             Kw::GRANT | Kw::REVOKE => self.grant(),
             Kw::XA => self.xa(),
             Kw::GET => self.get_diagnostics(),
+            Kw::HELP => {
+                self.bump();
+                self.alias()?;
+                Ok(Statement::Help)
+            }
             Kw::SHUTDOWN => {
                 self.bump();
                 Ok(Statement::Shutdown)
@@ -122,7 +127,6 @@ impl<'a> Parser<'a> {
     fn rare_statement(&mut self) -> PResult<Statement<'a>> {
         let what = match self.tok.kw {
             Kw::HANDLER => "HANDLER",
-            Kw::HELP => "HELP",
             Kw::RESET => "RESET",
             Kw::SIGNAL => "SIGNAL",
             Kw::RESIGNAL => "RESIGNAL",

@@ -4,7 +4,7 @@
 //! `b = 5` with an index (a, b) reads one range for each a. That pays where few values of a stand before many of b: the density that the index shows
 //! says how many groups there are.
 
-use super::{Binder, Path, ROW_COST, SEEK_COST, TableRead, range_parts};
+use super::{Binder, FETCH_COST, Path, ROW_COST, SEEK_COST, TableRead, range_parts};
 use crate::explain::parts_used;
 use crate::expr::Expr;
 use crate::hints::Way;
@@ -22,7 +22,9 @@ impl Binder<'_> {
         let wants = |no| of.relation.wants_way(Way::SkipScan, no).unwrap_or_else(|| self.context.switches().has(Switch::SkipScan));
         let hinted = !of.relation.ways.is_empty() || !of.relation.hints.is_empty();
         let pays = least > 2.0 * GROUP_COST || hinted;
-        pays && !of.conditions.is_empty() && of.entry.def.indexes[no as usize].parts.len() > 1 && wants(no)
+        // To `sql_safe_updates` it finds no rows by a key.
+        let refused = of.relation.keep_row.is_some() && self.context.safe_updates();
+        pays && !refused && !of.conditions.is_empty() && of.entry.def.indexes[no as usize].parts.len() > 1 && wants(no)
     }
 
     /// The way by ranges of the first bounded part that is not reached without skipping, and whether a hint wants it.
@@ -36,20 +38,25 @@ impl Binder<'_> {
         let skipped = leading.as_ref().is_none_or(|ranges| !ranges.has_interval);
         let (at, behind) = (bounded + usize::from(skipped)..parts.len()).find_map(|at| Some((at, sargs.ranges_for(&parts[at..])?)))?;
         let is_constant = |ranges: &Ranges| ranges.constant;
-        let reads_entries = no == 0 || super::covers(entry, no as usize, relation);
+        // To be locked, rows are fetched, whatever the index tells of them.
+        let reads_entries = no == 0 || of.locks || super::covers(entry, no as usize, relation);
         if !reads_entries || !is_constant(&behind) || !leading.as_ref().is_none_or(is_constant) {
             return None;
         }
         let ranges = leading.as_ref().map(|ranges| ranges.spec.clone());
         let groups = Groups { index: no, parts: at as u32, alike: false, within: vec![behind.spec], ranges, ends: GroupEnds::All };
         let (rows, descents) = self.skipped_rows(of, leading.as_ref(), &groups);
-        let per_row = if no == 0 { ROW_COST } else { super::entry_cost(entry, no as usize) };
+        let per_row = match no {
+            0 => ROW_COST,
+            _ if of.locks => FETCH_COST,
+            _ => super::entry_cost(entry, no as usize),
+        };
         let directions: Vec<(u32, bool)> = index.parts.iter().map(super::ordering_part).collect();
         let points = leading.as_ref().filter(|ranges| ranges.single).map_or(0, |ranges| super::sure_points(ranges, relation, &parts));
         let order = of.is_ordered(&directions, points);
         let path = Path {
             index: Some(no),
-            covering: no != 0,
+            covering: no != 0 && !of.locks,
             rows,
             cost: SEEK_COST + descents * GROUP_COST + rows * per_row,
             ordered: order == Some(false),

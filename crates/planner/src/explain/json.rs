@@ -2,79 +2,12 @@
 //!
 //! Costs are made from the estimated rows in MySQL's proportions (a row evaluated costs 0.1), so that a tool can compare parts of one plan.
 
+use super::document::{Json, text};
+use super::operation::{READ_BEGUN, ROW_EVALUATED};
 use super::text::Names;
 use super::{access_type, is_covering, key_bytes, merged};
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{Access, Body, GroupEnds, InsertSource, JoinKind, Node, Plan, Query, TableNode};
-
-/// Cost of evaluating a row.
-const ROW_EVALUATED: f64 = 0.1;
-/// Cost of beginning to read.
-const READ_BEGUN: f64 = 0.25;
-
-/// A JSON value whose members keep their order.
-enum Json {
-    Object(Vec<(&'static str, Json)>),
-    Array(Vec<Json>),
-    Text(String),
-    Number(u64),
-    Bool(bool),
-}
-
-impl Json {
-    fn print(&self, depth: usize, out: &mut String) {
-        let pad = |depth: usize, out: &mut String| {
-            out.push('\n');
-            out.push_str(&"  ".repeat(depth));
-        };
-        match self {
-            Json::Object(members) => {
-                out.push('{');
-                for (at, (name, value)) in members.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    pad(depth + 1, out);
-                    out.push_str(&format!("\"{name}\": "));
-                    value.print(depth + 1, out);
-                }
-                pad(depth, out);
-                out.push('}');
-            }
-            Json::Array(items) => {
-                out.push('[');
-                for (at, item) in items.iter().enumerate() {
-                    out.push_str(if at > 0 { "," } else { "" });
-                    pad(depth + 1, out);
-                    item.print(depth + 1, out);
-                }
-                pad(depth, out);
-                out.push(']');
-            }
-            Json::Text(text) => quoted(text, out),
-            Json::Number(n) => out.push_str(&n.to_string()),
-            Json::Bool(b) => out.push_str(&b.to_string()),
-        }
-    }
-}
-
-fn quoted(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
-fn text(s: impl Into<String>) -> Json {
-    Json::Text(s.into())
-}
 
 fn cost(value: f64) -> Json {
     // MySQL writes large ones short, too.
@@ -207,7 +140,6 @@ impl<'p> Writer<'p> {
 
     /// The members of a query block that tell of its operations: sorts and groups around the tables.
     fn operations(&mut self, node: &'p Node, prefix: &mut Prefix) -> Vec<(&'static str, Json)> {
-        self.names.add_keys(node);
         match node {
             Node::Sort { input, .. } => {
                 let inner = self.operations(input, prefix);

@@ -43,6 +43,7 @@ pub fn run(options: &CheckOptions) -> ExitCode {
 
 fn look(options: &CheckOptions, report: &Report) -> Result<CheckReport, Box<dyn std::error::Error>> {
     let disk = Arc::new(ReadOnlyDisk::open(&options.dir)?);
+    session::begin_expressions();
     let scratch = options.temp.clone().unwrap_or_else(std::env::temp_dir);
     Ok(check::check(&Source { disk, scratch: &scratch }, report)?)
 }

@@ -50,6 +50,7 @@ pub fn run(options: &SalvageOptions) -> ExitCode {
 fn write(options: &SalvageOptions, report: &Report) -> Result<SalvageReport, Box<dyn std::error::Error>> {
     let disk = ReadOnlyDisk::open(&options.dir).map_err(|error| format!("{}: {error}", options.dir.display()))?;
     let scratch = options.temp.clone().unwrap_or_else(std::env::temp_dir);
+    session::begin_expressions();
     let source = Source { disk: Arc::new(disk), scratch: &scratch };
     let salvage = |out: &mut dyn Write| check::salvage(&source, &session::create_table_text, out, report);
     if options.to == Path::new("-") {

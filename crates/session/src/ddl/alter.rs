@@ -4,21 +4,25 @@
 //! dropped and changed, columns added, positions; then indexes dropped, renamed, added.
 
 use super::check::{alter_checks, follow_table_name, judges_anew};
-use super::convert::{RowConverter, value_of_new_column};
-use super::create_table::{check_columns, check_size, define_key, forget_history};
+use super::convert::value_of_new_column;
+use super::create_table::{check_columns, check_size, define_key};
 use super::data_type::{resolve_collation, smallest_text, variable_length, warn_of_charset};
 use super::definition::{Definer, DraftColumn, define_column, define_default};
 use super::expression::{check_expressions, is_computed, names};
 use super::foreign_keys::{self, DraftForeignKey};
 use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes, warn_of_repeated};
-use super::online::{self, Beside};
+use super::online::{self, Beside, TableCopy};
 use super::options::Options;
+use super::virtual_columns::{self, follows_from_rows, reads_otherwise};
 use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use catalog::{Change, CheckDef, ColumnDef, DefaultValue, ROW_VERSIONS_MAX, RowVersions, TableDef, Visibility, older_versions};
+use catalog::{
+    CheckDef, ColumnDef, DefaultValue, ROW_VERSIONS_MAX, RowVersions, TableDef, Visibility, older_rows_lack_generated, older_versions,
+};
+use engine::format::Feature;
 use engine::{Direction, Isolation, KeyRange, Read, Step};
-use executor::{RuleRun, StatementContext};
+use executor::StatementContext;
 use mysql_error::{SqlError, Warning, codes};
 use parser::ast::{AlterAction, AlterTable, ColumnPosition, CreateIndex, DropIndex, ObjectName};
 use types::{Charset, Collation, ColumnType, SqlMode, TypeKind, Value};
@@ -79,15 +83,20 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     if checks_rows {
         session.check_referring_rows(&table.entry, &new, &from, is_new)?;
     }
-    let lists_versions = session.engine.engine().allows(engine::format::Feature::RowVersions).is_ok();
-    let mut work = Work::new(old, &new, &from, draft.rebuild, lists_versions);
+    let allows = |feature| session.engine.engine().allows(feature).is_ok();
+    let format = FormatAllows { row_versions: allows(Feature::RowVersions), computed_columns: allows(Feature::ComputedColumns) };
+    let mut work = Work::new(old, &new, &from, draft.rebuild, format, session.core.settings.sql_mode);
     if wishes.algorithm == Some("COPY") {
         work.copy_all();
     }
-    // What a new foreign key or counter was found to be must not change until it is there.
-    let allowed = !work.copies && !adds_keys && draft.wanted_counter().is_none();
-    work.check_wishes(wishes, adds_keys, checks_rows, allowed)?;
-    apply(session, table, new, &from, &draft, &work, &Beside { tables: &locked, lock: wishes.lock, allowed })
+    // What a new foreign key or counter was found to be must not change until it is there; a copy asks for the counter at its end.
+    let counts_first = draft.wanted_counter().is_some() && work.builds && !work.copies;
+    let writers = work.lets_write && !adds_keys && !counts_first;
+    if !work.copies {
+        virtual_columns::check_wishes(wishes, &new, &from)?;
+    }
+    work.check_wishes(wishes, adds_keys, checks_rows, writers)?;
+    apply(session, table, new, &from, &draft, &work, &Beside { tables: &locked, lock: wishes.lock, writers })
 }
 
 /// The tables that a change has to have alone beside its own: new parents, and those whose definitions follow when names change.
@@ -181,7 +190,7 @@ impl Draft {
         if let Some(collation) = convert_to {
             draft.convert_columns(collation)?;
         }
-        draft.add_columns(definer, old, actions)?;
+        draft.place_columns(definer, old, actions)?;
         if draft.columns.is_empty() {
             return Err(codes::cant_remove_all_fields());
         }
@@ -271,19 +280,6 @@ impl Draft {
             }
         }
         self.columns = columns.into_iter().flatten().collect();
-        // Moves come after all changes, so that AFTER may name any column by its new name.
-        for action in actions {
-            let (name, place) = match action {
-                AlterAction::ModifyColumn(column, place) | AlterAction::ChangeColumn(_, column, place) => (column.name, place),
-                _ => continue,
-            };
-            if *place != ColumnPosition::Default
-                && let Some(at) = find_column(&self.columns, name)
-            {
-                let column = self.columns.remove(at);
-                self.place(column, place, &old.name)?;
-            }
-        }
         Ok(())
     }
 
@@ -313,12 +309,26 @@ impl Draft {
         Ok(())
     }
 
-    fn add_columns(&mut self, definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
+    /// New columns, and old ones that move: one after the other as written, so that AFTER names what is there by then, a changed column by
+    /// its new name.
+    fn place_columns(&mut self, definer: &mut Definer<'_>, old: &TableDef, actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
         for action in actions {
-            if let AlterAction::AddColumn(column, place) = action {
-                let draft = define_column(definer, column, self.collation)?;
-                self.place(draft, place, &old.name)?;
-                self.add_column_keys(column);
+            match action {
+                AlterAction::AddColumn(column, place) => {
+                    let draft = define_column(definer, column, self.collation)?;
+                    self.place(draft, place, &old.name)?;
+                    self.add_column_keys(column);
+                }
+                AlterAction::ModifyColumn(column, place) | AlterAction::ChangeColumn(_, column, place)
+                    if *place != ColumnPosition::Default =>
+                {
+                    // One that is added under the same name is a duplicate, which is told below.
+                    if let Some(at) = find_column(&self.columns, column.name) {
+                        let moved = self.columns.remove(at);
+                        self.place(moved, place, &old.name)?;
+                    }
+                }
+                _ => {}
             }
         }
         for (no, column) in self.columns.iter().enumerate() {
@@ -634,6 +644,10 @@ impl Shape {
     }
 }
 
+const FILLS_NULLS: &str = "cannot silently convert NULL values, as required in this SQL_MODE";
+const MIXES_VIRTUAL: &str = "INPLACE ADD or DROP of virtual columns cannot be combined with other ALTER TABLE actions";
+const NUMBERS_ROWS: &str = "Adding an auto-increment column requires a lock";
+
 /// What must be done to the rows.
 struct Work {
     /// Every row is written anew.
@@ -642,8 +656,14 @@ struct Work {
     builds: bool,
     /// MySQL would copy, too, and count the rows.
     counts_rows: bool,
+    /// A row becomes the same each time that it is converted, and others may write it meanwhile.
+    lets_write: bool,
     /// Why MySQL could not do it in place.
     reason: &'static str,
+    /// Why MySQL could not do it at once, where it says so.
+    not_instant: Option<&'static str>,
+    /// Rows are numbered by a column that they did not have.
+    numbers_rows: bool,
     /// It does not say why.
     silent: bool,
     /// It would not do it at once, either, and says so.
@@ -654,18 +674,28 @@ struct Work {
     versions_full: Option<String>,
 }
 
+/// What the directory's format can hold.
+#[derive(Clone, Copy)]
+struct FormatAllows {
+    row_versions: bool,
+    computed_columns: bool,
+}
+
 impl Work {
-    fn new(old: &TableDef, new: &TableDef, from: &[Option<usize>], rebuild: bool, lists_versions: bool) -> Work {
+    fn new(old: &TableDef, new: &TableDef, from: &[Option<usize>], rebuild: bool, format: FormatAllows, mode: SqlMode) -> Work {
         let judges = judges_anew(old, new);
         let shape = Shape::of(old, from);
         let versions_full = shape != Shape::Same && (older_versions(old) >= ROW_VERSIONS_MAX || old.schema_version == u16::MAX);
+        let lacks = older_rows_lack_generated(old);
         let readable = |column: &ColumnDef, from: &Option<usize>| match from.map(|at| &old.columns[at]) {
             Some(before) => {
                 stored_alike(&before.ty, &column.ty)
                     && (before.auto_increment || !column.auto_increment)
                     && before.generated == column.generated
+                    && !(lacks && reads_otherwise(before, column))
             }
-            None => !column.auto_increment && !is_computed(column),
+            None if is_computed(column) => format.computed_columns && follows_from_rows(&new.columns, column),
+            None => !column.auto_increment,
         };
         let in_place = !rebuild
             && new.columns.iter().zip(from).all(|(column, from)| readable(column, from))
@@ -673,28 +703,58 @@ impl Work {
             && !new.indexes[0].id.is_none()
             && !versions_full
             // A directory whose format cannot list what older rows hold takes columns at the end only.
-            && (shape != Shape::Changed || lists_versions);
+            && (shape != Shape::Changed || format.row_versions);
         let type_changed = new.columns.iter().zip(from).any(|(column, from)| {
-            let Some(at) = from else { return false };
-            let before = ColumnType { nullable: column.ty.nullable, ..old.columns[*at].ty.clone() };
-            !stored_alike(&before, &column.ty) || (column.auto_increment && !old.columns[*at].auto_increment)
+            let Some(at) = from.filter(|_| !column.is_virtual()) else { return false };
+            let before = ColumnType { nullable: column.ty.nullable, ..old.columns[at].ty.clone() };
+            !stored_alike(&before, &column.ty) || (column.auto_increment && !old.columns[at].auto_increment)
         });
-        // As MySQL, which copies for these but for VIRTUAL columns.
+        // As MySQL, which copies for these but for VIRTUAL columns that are new.
         let computes = new.columns.iter().zip(from).any(|(column, from)| {
             let before = from.map(|at| &old.columns[at]);
-            is_computed(column) && !column.is_virtual() && before.is_none_or(|before| before.generated != column.generated)
+            let is_another = |before: &ColumnDef| {
+                let ty = ColumnType { nullable: column.ty.nullable, ..before.ty.clone() };
+                before.generated != column.generated || (column.is_virtual() && !stored_alike(&ty, &column.ty))
+            };
+            is_computed(column) && before.map_or(!column.is_virtual(), is_another)
         });
         let primary_dropped = !old.has_hidden_key() && new.has_hidden_key();
+        let becomes = |nullable: bool| {
+            let is_other = |column: &ColumnDef, at: usize| column.ty.nullable == nullable && old.columns[at].ty.nullable != nullable;
+            new.columns.iter().zip(from).any(|(column, from)| !column.is_virtual() && from.is_some_and(|at| is_other(column, at)))
+        };
+        // Where a NULL is no error, it is another value, and MySQL copies.
+        let fills_nulls = !mode.is_strict() && becomes(false);
+        let rebuilds = rebuild || new.indexes[0].id.is_none() || becomes(true) || becomes(false);
+        let adds_virtual = new.columns.iter().zip(from).any(|(column, from)| from.is_none() && column.is_virtual());
+        let drops_virtual = old.columns.iter().enumerate().any(|(at, column)| column.is_virtual() && !from.contains(&Some(at)));
+        let mixes_virtual = rebuilds && (adds_virtual || drops_virtual);
+        let says_why = if fills_nulls { Some(FILLS_NULLS) } else { mixes_virtual.then_some(MIXES_VIRTUAL) };
+        let numbers_rows = new.columns.iter().zip(from).any(|(column, from)| from.is_none() && column.auto_increment);
+        let counts_rows = type_changed || primary_dropped || judges || computes || fills_nulls || mixes_virtual;
+        let needs_zero_date = |column: &ColumnDef| {
+            let is_date = matches!(column.ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
+            is_date && !column.ty.nullable && column.default == DefaultValue::None
+        };
+        let adds_zero_dates = new.columns.iter().zip(from).any(|(column, from)| from.is_none() && needs_zero_date(column));
         Work {
             copies: !in_place,
             builds: !in_place || new.indexes.iter().any(|index| index.id.is_none()),
-            counts_rows: type_changed || primary_dropped || judges || computes,
-            silent: (judges || computes) && !type_changed && !primary_dropped,
+            counts_rows,
+            lets_write: in_place || !(counts_rows || numbers_rows || adds_zero_dates),
+            not_instant: match type_changed {
+                true => Some("Need to rebuild the table to change column type"),
+                false => says_why.or(numbers_rows.then_some(NUMBERS_ROWS)),
+            },
+            numbers_rows,
+            silent: (judges || computes) && !type_changed && says_why.is_none() && !primary_dropped,
             only_copy: judges,
             drops_indexed: old.indexes.iter().flat_map(|index| &index.parts).any(|part| !from.contains(&Some(part.column))),
             versions_full: versions_full.then(|| format!("{}/{}", old.database, old.name)),
             reason: if type_changed {
                 "Cannot change column type INPLACE"
+            } else if let Some(why) = says_why {
+                why
             } else if judges || computes {
                 "COPY algorithm requires a lock"
             } else {
@@ -710,7 +770,10 @@ impl Work {
             copies: true,
             builds: true,
             counts_rows: true,
+            lets_write: false,
             reason,
+            not_instant: None,
+            numbers_rows: false,
             silent: false,
             only_copy: false,
             drops_indexed: false,
@@ -727,6 +790,9 @@ impl Work {
             Some("INSTANT") if adds_keys => {
                 return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
             }
+            Some("INSTANT") if let Some(reason) = self.not_instant => {
+                return Err(codes::alter_operation_not_supported_reason("ALGORITHM=INSTANT", reason, "ALGORITHM=COPY/INPLACE"));
+            }
             Some("INSTANT") if let Some(table) = &self.versions_full => return Err(codes::innodb_max_row_version(table)),
             Some("INSTANT") if self.builds || self.drops_indexed => {
                 let other = if self.only_copy { "ALGORITHM=COPY" } else { "ALGORITHM=COPY/INPLACE" };
@@ -741,16 +807,18 @@ impl Work {
             _ => {}
         }
         match wishes.lock {
-            // Other work on rows is done with the table taken alone: what is asked for cannot be had.
-            Some(lock @ ("NONE" | "SHARED")) if self.builds && !beside_writers => {
-                let wish = format!("LOCK={lock}");
-                if self.silent && !self.only_copy && lock == "NONE" {
-                    return Err(codes::alter_operation_not_supported(wish, "LOCK=SHARED"));
+            // Readers are in nobody's way.
+            Some("NONE") if self.builds && !beside_writers => {
+                if self.silent && !self.only_copy {
+                    return Err(codes::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"));
                 }
-                if self.counts_rows && lock == "NONE" {
-                    return Err(codes::alter_operation_not_supported_reason(wish, self.reason, "LOCK=SHARED"));
+                if self.counts_rows {
+                    return Err(codes::alter_operation_not_supported_reason("LOCK=NONE", self.reason, "LOCK=SHARED"));
                 }
-                Err(codes::alter_operation_not_supported(wish, "LOCK=EXCLUSIVE"))
+                if self.numbers_rows {
+                    return Err(codes::alter_operation_not_supported_reason("LOCK=NONE", NUMBERS_ROWS, "LOCK=SHARED"));
+                }
+                Err(codes::alter_operation_not_supported("LOCK=NONE", "LOCK=SHARED"))
             }
             _ => Ok(()),
         }
@@ -767,10 +835,9 @@ fn apply(
     beside: &Beside<'_>,
 ) -> Result<DdlDone, Outcome> {
     let entry = &table.entry;
-    let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
+    let now_micros = session.core.statement_micros();
     let zone = session.core.settings.zone.clone();
     check_zero_dates(session, entry.storage.rows_estimate(), &new, from)?;
-    let catalog = session.shared().catalog.clone();
     let renamed: Vec<catalog::Renamed> = new
         .columns
         .iter()
@@ -779,7 +846,10 @@ fn apply(
         .filter(|(before, after)| before != after)
         .collect();
     let wanted_counter = match draft.options.auto_increment {
-        Some(wanted) => Some(counter_for(session, table, wanted)?),
+        Some(wanted) => {
+            let counter = counter_for(&mut session.engine, entry, wanted);
+            Some(counter.map_err(|error| crate::error_map::engine_error(error, || session.stop_error()))?)
+        }
         None => None,
     };
     if !work.copies && new == entry.def && wanted_counter.is_none() {
@@ -812,24 +882,8 @@ fn apply(
         }
         return Ok(DdlDone::NOTHING);
     }
-    for index in &mut new.indexes {
-        (index.id, index.root) = (base::IndexId::NONE, base::PageNo::NONE);
-    }
-    forget_history(&mut new);
-    let target = new.clone();
-    let rules = planner::plan_row_rules(&target)?;
-    let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
-    let mut converter = RowConverter::new(&entry.def, &target, from, mode, &*zone, now_micros);
-    converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
-    new.auto_increment_start = wanted_counter.unwrap_or_else(|| entry.counter_of_copy());
-    let changed = {
-        let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
-        catalog.alter_table_renaming(&mut session.engine, entry, new, Change::Copy(&mut convert), &renamed)
-    };
-    let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
-    let result = changed.map_err(|error| failure.map_or_else(|| session.catalog_error(error), Outcome::from));
-    session.ddl_warnings(warnings);
-    result?;
+    let copy = TableCopy { new, from, renamed: &renamed, counter: draft.options.auto_increment };
+    let rows = online::copy(session, table, copy, beside)?;
     Ok(DdlDone::of(if work.counts_rows { rows } else { 0 }))
 }
 
@@ -855,16 +909,15 @@ pub(super) fn check_zero_dates(session: &ClientSession, rows: u64, new: &TableDe
 }
 
 /// The AUTO_INCREMENT counter that ALTER TABLE asks for: not below the largest value in the table.
-fn counter_for(session: &mut ClientSession, table: &LockedTable, wanted: u64) -> Result<u64, Outcome> {
-    let entry = &table.entry;
+pub(super) fn counter_for(session: &mut engine::Session, entry: &catalog::TableEntry, wanted: u64) -> engine::Result<u64> {
     let Some(column) = entry.def.auto_increment_column() else { return Ok(wanted.max(1)) };
     let Some(index_no) = entry.def.indexes.iter().position(|index| index.parts.first().is_some_and(|part| part.column == column)) else {
         return Ok(wanted.max(entry.storage.auto_increment()));
     };
     let direction = if entry.def.indexes[index_no].parts[0].descending { Direction::Forward } else { Direction::Backward };
     let mut largest = 0;
-    session.engine.begin(Isolation::ReadCommitted, true);
-    let scanned = session.engine.scan(&entry.storage, index_no, KeyRange::all(), direction, Read::Snapshot).and_then(|mut scan| {
+    session.begin(Isolation::ReadCommitted, true);
+    let scanned = session.scan(&entry.storage, index_no, KeyRange::all(), direction, Read::Snapshot).and_then(|mut scan| {
         scan.for_each(|row, _| {
             largest = match row.value(column) {
                 Ok(Value::Int(n)) => u64::try_from(n).unwrap_or(0),
@@ -874,9 +927,8 @@ fn counter_for(session: &mut ClientSession, table: &LockedTable, wanted: u64) ->
             Step::Stop
         })
     });
-    let ended = session.engine.commit();
-    let failed = |error| crate::error_map::engine_error(error, || session.stop_error());
-    scanned.map_err(failed)?;
-    ended.map_err(failed)?;
+    let ended = session.commit();
+    scanned?;
+    ended?;
     Ok(wanted.max(largest.saturating_add(1)))
 }

@@ -73,8 +73,9 @@ impl RowSum {
         let RowSum { columns, bits, last_mask, image, sum } = self;
         image.clear();
         image.extend_from_slice(bits);
+        let mut space = Vec::new();
         for (no, column) in columns.iter().enumerate() {
-            match row.column_bytes(no).map_err(|_| Unreadable)? {
+            match row.bytes_in(no, &mut space).map_err(|_| Unreadable)? {
                 None => image.extend_from_slice(&column.when_null),
                 Some(bytes) => {
                     if let Some(bit) = column.bit {

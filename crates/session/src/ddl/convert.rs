@@ -115,7 +115,9 @@ impl<'a> RowConverter<'a> {
     fn fill_values(&mut self, row: RowRef<'_>) -> Result<(), SqlError> {
         self.values.clear();
         for (column, source) in self.new.columns.iter().zip(&self.sources) {
-            let read = |at: usize| row.value(at).map_err(|_| SqlError::with_message(1712, "Index is corrupted: a row cannot be read"));
+            let unreadable = || SqlError::with_message(1712, "Index is corrupted: a row cannot be read");
+            // It may be a generated column whose expression fails.
+            let read = |at: usize| row.value(at).map_err(|_| executor::take_failure().unwrap_or_else(unreadable));
             let value = match source {
                 Source::Same(at) => read(*at)?,
                 Source::Constant(value) => value.clone(),

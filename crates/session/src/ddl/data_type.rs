@@ -152,7 +152,7 @@ fn warn_deprecated(definer: &mut Definer<'_>, ty: &DataType<'_>) {
     use DataTypeKind as K;
     let integer = matches!(ty.kind, K::TinyInt | K::SmallInt | K::MediumInt | K::Int | K::BigInt);
     // BOOL is TINYINT(1) in the tree, and nobody should be warned of it.
-    let is_bool = ty.kind == K::TinyInt && ty.length == Some(1);
+    let is_bool = ty.kind == K::TinyInt && ty.length == Some(1) && !ty.unsigned;
     if ty.zerofill {
         definer.warn_text(
             1681,

@@ -149,6 +149,9 @@ fn made_of(
         });
         scanned.map_err(|error| engine_error(error, || session.stop_error()))?;
         if unreadable.is_some() {
+            if let Some(failure) = executor::take_failure() {
+                return Err(failure.into());
+            }
             let what = format!("a row of {} cannot be read", name.dotted());
             let error = engine::Error::Corruption { page: base::PageNo::NONE, what };
             return Err(engine_error(error, || session.stop_error()));

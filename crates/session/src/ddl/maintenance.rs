@@ -1,11 +1,12 @@
 //! ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE: a result with a few rows for each table.
 
 use super::checksum::{RowSum, Unreadable};
+use super::online::{self, Beside, TableCopy};
 use super::{FullName, change_definitions, full_name, histogram};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
 use crate::result_columns::plain;
-use catalog::{CatalogError, Change, TableEntry};
+use catalog::{CatalogError, TableEntry};
 use engine::{Depth, Direction, Isolation, KeyRange, Step};
 use executor::StatementContext;
 use lock_manager::metadata::Share;
@@ -146,6 +147,9 @@ fn table_checksum(session: &mut ClientSession, name: &FullName, quick: bool) -> 
     match unreadable {
         None => Ok(Value::Int(i64::from(sum.sum()))),
         Some(Unreadable) => {
+            if let Some(failure) = executor::take_failure() {
+                return Err(failure.into());
+            }
             let error = engine::Error::Corruption { page: base::PageNo::NONE, what: format!("a row of {} cannot be read", name.dotted()) };
             Err(engine_error(error, || session.stop_error()))
         }
@@ -287,24 +291,11 @@ fn check_shared(
     Ok(())
 }
 
-/// Writes all rows into new trees.
+/// Writes all rows into new trees, beside others.
 fn rebuild(session: &mut ClientSession, name: &FullName) -> Result<(), Outcome> {
-    let table = session.lock_table(name)?;
-    let mut new = table.entry.def.clone();
-    new.auto_increment_start = table.entry.counter_of_copy();
-    super::create_table::forget_history(&mut new);
-    for index in &mut new.indexes {
-        (index.id, index.root) = (base::IndexId::NONE, base::PageNo::NONE);
-    }
-    let target = new.clone();
+    let tables = [session.lock_table(name)?];
+    let new = tables[0].entry.def.clone();
     let from: Vec<Option<usize>> = (0..new.columns.len()).map(Some).collect();
-    let zone = session.core.settings.zone.clone();
-    let mode = session.core.settings.sql_mode;
-    let mut converter = super::convert::RowConverter::new(&table.entry.def, &target, &from, mode, &*zone, 0);
-    let catalog = session.shared().catalog.clone();
-    let changed = {
-        let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
-        catalog.alter_table(&mut session.engine, &table.entry, new, Change::Copy(&mut convert))
-    };
-    changed.map_err(|error| converter.failure.take().map_or_else(|| session.catalog_error(error), Outcome::from))
+    let copy = TableCopy { new, from: &from, renamed: &[], counter: None };
+    online::copy(session, &tables[0], copy, &Beside { tables: &tables, lock: None, writers: true }).map(drop)
 }

@@ -35,6 +35,9 @@ mod temporary_tests;
 #[cfg(test)]
 mod tests;
 mod view;
+mod virtual_columns;
+#[cfg(test)]
+mod virtual_tests;
 
 pub(crate) use data_type::of_table_function;
 pub(crate) use maintenance::maintain;
@@ -104,7 +107,7 @@ pub(crate) fn execute(session: &mut ClientSession, statement: &Statement<'_>, sq
     Ok(done)
 }
 
-/// Indexes are sorted and rows copied in memory, however many: the server's limit alone counts.
+/// What is sorted is sorted in memory of the server's, and in temporary files past that: its limit alone counts.
 fn lift_statement_limit() {
     memory::begin_statement(u64::MAX);
 }

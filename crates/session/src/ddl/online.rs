@@ -1,14 +1,21 @@
-//! New indexes of ALTER TABLE and CREATE INDEX, built while others use the table: they wait for two short moments only, one before and one after the work.
+//! The work of ALTER TABLE, CREATE INDEX and OPTIMIZE TABLE on rows: new indexes, and tables whose rows are all written anew, while others use the table. They wait for two
+//! short moments only, one before and one after the work.
 //!
 //! The engine's part and why it is right: `docs/design/online-index.md`.
 
+use super::alter::counter_for;
+use super::convert::RowConverter;
+use super::create_table::forget_history;
 use super::{DdlGuard, LockedTable};
 use crate::client_session::ClientSession;
-use crate::error_map::Outcome;
-use catalog::{Change, OnlineAlter, Renamed, TableDef};
-use engine::{BuildLimits, BuildProgress};
+use crate::error_map::{Outcome, engine_error};
+use crate::shared::Shared;
+use catalog::{Catalog, CatalogError, Change, CopiedRows, OnlineAlter, Renamed, TableDef};
+use engine::{BuildLimits, BuildProgress, Session};
+use executor::{RuleRun, StatementContext};
 use lock_manager::LockError;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Lowered, LoweredGuard};
+use record::RowRef;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,17 +32,17 @@ pub(super) struct Beside<'l> {
     pub(super) tables: &'l [LockedTable],
     /// LOCK as written.
     pub(super) lock: Option<&'l str>,
-    /// Whether what the statement has looked at stays true while others write.
-    pub(super) allowed: bool,
+    /// Whether what the statement has looked at stays true, and rows become what they become, while others write.
+    pub(super) writers: bool,
 }
 
 impl Beside<'_> {
-    /// What the locks go down to for as long as indexes are built, and the locks; `None` when they stay.
-    fn lowered(&self, new: &TableDef) -> Option<(Lowered, Vec<&ExclusiveGuard>)> {
-        let builds = new.indexes.iter().any(|index| index.id.is_none());
+    /// What the locks go down to for as long as it works, and the locks; `None` when they stay.
+    fn lowered(&self) -> Option<(Lowered, Vec<&ExclusiveGuard>)> {
         let to = match self.lock {
             Some("EXCLUSIVE") => return None,
             Some("SHARED") => Lowered::BesideReaders,
+            _ if !self.writers => Lowered::BesideReaders,
             _ => Lowered::BesideWriters,
         };
         let guards = self.tables.iter().map(|table| match &table.guard {
@@ -43,8 +50,43 @@ impl Beside<'_> {
             // LOCK TABLES: its rows are the session's anyway.
             DdlGuard::Locked { .. } => None,
         });
-        let guards = guards.collect::<Option<Vec<_>>>()?;
-        (builds && self.allowed).then_some((to, guards))
+        Some((to, guards.collect::<Option<Vec<_>>>()?))
+    }
+}
+
+/// Why the work ended early; named when nobody else has a hold on the session any more.
+enum Failure {
+    Catalog(CatalogError),
+    Engine(engine::Error),
+    Lock(LockError),
+}
+
+impl From<CatalogError> for Failure {
+    fn from(error: CatalogError) -> Failure {
+        Failure::Catalog(error)
+    }
+}
+
+impl Failure {
+    fn outcome(self, session: &ClientSession) -> Outcome {
+        match self {
+            Failure::Catalog(error) => session.catalog_error(error),
+            Failure::Engine(error) => engine_error(error, || session.stop_error()),
+            Failure::Lock(error) => session.metadata_error(error),
+        }
+    }
+}
+
+fn lock_wait(session: &ClientSession) -> Duration {
+    Duration::from_secs(session.core.settings.lock_wait_timeout_s)
+}
+
+/// What the work on rows may take.
+pub(super) fn limits(shared: &Shared) -> BuildLimits {
+    BuildLimits {
+        changed_bytes_max: shared.number("innodb_online_alter_log_max_size"),
+        sort_bytes_max: SORT_BYTES_MAX,
+        directory: shared.spill_directory().cloned(),
     }
 }
 
@@ -56,55 +98,130 @@ pub(super) fn alter_in_place(
     renamed: &[Renamed],
     beside: &Beside<'_>,
 ) -> Result<(), Outcome> {
-    let catalog = session.shared().catalog.clone();
-    let Some((to, guards)) = beside.lowered(&new) else {
-        let changed = catalog.alter_table_renaming(&mut session.engine, &table.entry, new, Change::InPlace, renamed);
-        return changed.map_err(|error| session.catalog_error(error));
-    };
-    let limits = BuildLimits {
-        changed_bytes_max: session.shared().number("innodb_online_alter_log_max_size"),
-        sort_bytes_max: SORT_BYTES_MAX,
-        directory: session.shared().spill_directory().cloned(),
-    };
-    let progress = Arc::new(BuildProgress::default());
-    let shared = Arc::clone(session.shared());
-    let _shown = shared.stages.begin(session.core.connection.id(), &progress);
-    let begun = catalog.begin_online(&table.entry, new, limits, progress);
-    let mut alter = begun.map_err(|error| session.catalog_error(error))?;
-    let lowered: Vec<LoweredGuard<'_>> = guards.into_iter().map(|guard| guard.lower(to, session.engine.asker())).collect();
-    let built = build_and_raise(session, &mut alter, &lowered);
-    drop(lowered);
-    match built {
-        Ok(()) => {
-            let finished = catalog.finish_online(&mut session.engine, &table.entry, alter, renamed);
-            finished.map_err(|error| session.catalog_error(error))
-        }
-        Err(outcome) => {
-            catalog.give_up(alter).map_err(|error| session.catalog_error(error))?;
-            Err(outcome)
-        }
-    }
+    let is_strict = session.core.settings.sql_mode.is_strict();
+    let change = || in_place(session, table, new, renamed, beside);
+    // Of what nobody has asked about yet.
+    executor::take_failure();
+    let changed = if is_strict { executor::strictly(change) } else { change() };
+    // What a generated column cannot hold is told by its name, not as a row that cannot be read.
+    changed.map_err(|outcome| executor::take_failure().map_or(outcome, Outcome::from))
 }
 
-/// Builds, then takes the tables alone again, as ALTER TABLE waits for them at its begin.
-fn build_and_raise(session: &ClientSession, alter: &mut OnlineAlter, lowered: &[LoweredGuard<'_>]) -> Result<(), Outcome> {
-    let cancel = session.engine.cancel();
-    alter.build(cancel).map_err(|error| session.catalog_error(error))?;
-    let deadline = session.metadata_deadline();
-    for guard in lowered {
-        loop {
-            let until = (Instant::now() + PATIENCE).min(deadline);
-            match guard.raise(ExclusiveWait::until(Some(until)), session.engine.asker()) {
-                Ok(()) => break,
-                Err(LockError::Timeout) if until < deadline => {
-                    // Others write meanwhile.
-                    if alter.waiting() > KEYS_LEFT_MAX {
-                        alter.catch_up(cancel).map_err(|error| session.catalog_error(error))?;
-                    }
-                }
-                Err(error) => return Err(session.metadata_error(error)),
+fn in_place(
+    session: &mut ClientSession,
+    table: &LockedTable,
+    new: TableDef,
+    renamed: &[Renamed],
+    beside: &Beside<'_>,
+) -> Result<(), Outcome> {
+    let shared = Arc::clone(session.shared());
+    if new.indexes.iter().all(|index| !index.id.is_none()) {
+        let changed = shared.catalog.alter_table_renaming(&mut session.engine, &table.entry, new, Change::InPlace, renamed);
+        return changed.map_err(|error| session.catalog_error(error));
+    }
+    let work = Work { catalog: &shared.catalog, table, renamed, counter: None, lock_wait: lock_wait(session), beside };
+    let progress = Arc::new(BuildProgress::default());
+    let _shown = shared.stages.begin(session.core.connection.id(), &progress);
+    let begun = shared.catalog.begin_online(&table.entry, new, limits(&shared), progress);
+    let done = begun.map_err(Failure::from).and_then(|alter| work.carry_out(&mut session.engine, alter));
+    done.map_err(|failure| failure.outcome(session))
+}
+
+/// A table with another definition in the place of one, and its rows, all of them written anew; `from` says where each column comes from.
+pub(super) struct TableCopy<'a> {
+    pub(super) new: TableDef,
+    pub(super) from: &'a [Option<usize>],
+    pub(super) renamed: &'a [Renamed],
+    /// AUTO_INCREMENT as written.
+    pub(super) counter: Option<u64>,
+}
+
+/// Copies a table; returns how many rows were converted.
+pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: TableCopy<'_>, beside: &Beside<'_>) -> Result<u64, Outcome> {
+    let TableCopy { mut new, from, renamed, counter } = copy;
+    let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
+    let zone = session.core.settings.zone.clone();
+    let shared = Arc::clone(session.shared());
+    // An index that stands has kept its tree.
+    let keeps_key = !new.indexes[0].id.is_none();
+    for index in &mut new.indexes {
+        (index.id, index.root) = (base::IndexId::NONE, base::PageNo::NONE);
+    }
+    forget_history(&mut new);
+    let target = new.clone();
+    let rules = planner::plan_row_rules(&target)?;
+    let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
+    let work = Work { catalog: &shared.catalog, table, renamed, counter, lock_wait: lock_wait(session), beside };
+    let progress = Arc::new(BuildProgress::default());
+    let _shown = shared.stages.begin(session.core.connection.id(), &progress);
+    let mut converter = RowConverter::new(&table.entry.def, &target, from, mode, &*zone, now_micros);
+    converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
+    let done = {
+        let convert = Box::new(|row: RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
+        let begun = shared.catalog.begin_copy(&table.entry, new, CopiedRows { convert, keeps_key }, limits(&shared), progress);
+        begun.map_err(Failure::from).and_then(|alter| work.carry_out(&mut session.engine, alter))
+    };
+    let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
+    let result = done.map_err(|error| failure.map_or_else(|| error.outcome(session), Outcome::from));
+    session.ddl_warnings(warnings);
+    result.map(|()| rows)
+}
+
+/// What a change that was begun needs to come to its end.
+struct Work<'a> {
+    catalog: &'a Catalog,
+    table: &'a LockedTable,
+    renamed: &'a [Renamed],
+    /// AUTO_INCREMENT as written, for a copy.
+    counter: Option<u64>,
+    /// How long it waits for those who use the table.
+    lock_wait: Duration,
+    beside: &'a Beside<'a>,
+}
+
+impl Work<'_> {
+    /// Lets others use the tables, works, takes the tables alone again, and ends the change; takes it back when that fails.
+    fn carry_out(&self, session: &mut Session, mut alter: OnlineAlter<'_>) -> Result<(), Failure> {
+        let (to, guards) = self.beside.lowered().unwrap_or((Lowered::BesideReaders, Vec::new()));
+        let lowered: Vec<LoweredGuard<'_>> = guards.into_iter().map(|guard| guard.lower(to, session.asker())).collect();
+        let built = self.build_and_raise(session, &mut alter, &lowered);
+        drop(lowered);
+        let ready = built.and_then(|()| match self.counter {
+            // Not before nobody adds rows any more.
+            Some(wanted) => {
+                counter_for(session, &self.table.entry, wanted).map(|counter| alter.set_counter(counter)).map_err(Failure::Engine)
+            }
+            None => Ok(()),
+        });
+        match ready {
+            Ok(()) => Ok(self.catalog.finish_online(session, &self.table.entry, alter, self.renamed)?),
+            Err(failure) => {
+                self.catalog.give_up(alter)?;
+                Err(failure)
             }
         }
     }
-    Ok(())
+
+    /// Works, then takes the tables alone again, as ALTER TABLE waits for them at its begin.
+    fn build_and_raise(&self, session: &Session, alter: &mut OnlineAlter<'_>, lowered: &[LoweredGuard<'_>]) -> Result<(), Failure> {
+        let cancel = session.cancel();
+        alter.build(cancel)?;
+        let deadline = Instant::now() + self.lock_wait;
+        for guard in lowered {
+            loop {
+                let until = (Instant::now() + PATIENCE).min(deadline);
+                match guard.raise(ExclusiveWait::until(Some(until)), session.asker()) {
+                    Ok(()) => break,
+                    Err(LockError::Timeout) if until < deadline => {
+                        // Others write meanwhile.
+                        if alter.waiting() > KEYS_LEFT_MAX {
+                            alter.catch_up(cancel)?;
+                        }
+                    }
+                    Err(error) => return Err(Failure::Lock(error)),
+                }
+            }
+        }
+        Ok(())
+    }
 }

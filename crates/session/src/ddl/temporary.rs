@@ -9,10 +9,10 @@ use super::alter::{Draft, Wishes};
 use super::convert::RowConverter;
 use super::create_select::{self, Selected};
 use super::create_table::{define, define_like, exists, forget_history, until_fresh};
-use super::{DdlDone, FullName, check_table_name, foreign_keys, full_name, lift_statement_limit, table};
+use super::{DdlDone, FullName, check_table_name, foreign_keys, full_name, lift_statement_limit, online, table};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo};
-use catalog::{TableDef, TableEntry};
+use catalog::{CopiedRows, TableDef, TableEntry};
 use executor::{RuleRun, StatementContext};
 use mysql_error::codes;
 use parser::ast::{AlterAction, CreateTable, DropTable, KeyKind, ObjectName, Statement};
@@ -241,16 +241,18 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
     let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
     let zone = session.core.settings.zone.clone();
     super::alter::check_zero_dates(session, entry.storage.rows_estimate(), &new, from)?;
+    // An index that stands has kept its tree.
+    let keeps_key = !new.indexes[0].id.is_none();
     forget_history(&mut new);
     let target = new.clone();
     let rules = planner::plan_row_rules(&target)?;
     let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
-    let catalog = session.shared().catalog.clone();
+    let shared = Arc::clone(session.shared());
     let mut converter = RowConverter::new(&entry.def, &target, from, mode, &*zone, now_micros);
     converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
     let made = {
-        let mut convert = |row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out);
-        catalog.copy_temporary(&mut session.engine, entry, new, &mut convert)
+        let convert = Box::new(|row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
+        shared.catalog.copy_temporary(&session.engine, entry, new, CopiedRows { convert, keeps_key }, online::limits(&shared))
     };
     let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
     let made = made.map_err(|error| failure.map_or_else(|| session.catalog_error(error), Outcome::from));

@@ -42,6 +42,7 @@ impl Server {
         let mut config = EngineConfig::small();
         config.pool.frames = 256;
         let clock = Arc::new(SimClock::new(1_700_000_000_000_000));
+        crate::begin_expressions();
         let engine = Engine::open(Arc::clone(&as_disk), clock, config).map_err(|error| error.to_string())?;
         let catalog = Catalog::open(&engine).map_err(|error| error.to_string())?;
         let accounts = AccountStore::open(&catalog).map_err(|error| error.to_string())?;

@@ -81,8 +81,9 @@ impl RowConsumer for FileRows {
     fn record(&mut self, stored: RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
         self.count_row()?;
         let mut row = self.writing.begin(&mut self.buffers);
+        let mut space = Vec::new();
         for column in columns {
-            put_column(&mut row, stored.column(*column as usize)?, &*self.zone)?;
+            put_column(&mut row, stored.column_in(*column as usize, &mut space)?, &*self.zone)?;
         }
         row.end();
         self.check_row()?;

@@ -12,6 +12,7 @@ mod statement;
 mod variable;
 
 pub(crate) use plan::next_serial;
+pub(crate) use show::Shows;
 pub(crate) use statement::authorize;
 
 use crate::context::Core;

@@ -15,6 +15,11 @@ pub(crate) struct Shows {
 }
 
 impl Shows {
+    /// Of who is shown everything.
+    pub fn everything(self) -> Shows {
+        Shows { everything: true, ..self }
+    }
+
     /// Whether a table is shown.
     pub fn table(&self, database: &str, table: &str) -> bool {
         self.everything || database.eq_ignore_ascii_case("information_schema") || self.rights.sees_table(database, table)

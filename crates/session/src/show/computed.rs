@@ -2,7 +2,7 @@
 
 use super::create::Quotes;
 use super::{Table, tables, text};
-use crate::virtual_tables::{MYSQL, SYS, VirtualDatabase, database};
+use crate::virtual_tables::{DeclaredKey, MYSQL, SYS, VirtualDatabase, attributes, database};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
 use types::{TypeKind, Value};
@@ -49,13 +49,19 @@ pub(crate) fn privileges(def: &VirtualTableDef) -> &'static str {
 /// SHOW COLUMNS.
 pub(super) fn columns(def: &VirtualTableDef, full: bool) -> Table {
     let mut table = tables::columns_head(full);
+    let attributes = attributes(def);
     for column in &def.columns {
         let ty = &column.ty;
         let mut row = vec![Value::from(column.name), ty.to_string().into()];
         if full {
             row.push(if ty.is_character() { ty.collation.name().into() } else { Value::Null });
         }
-        row.extend([if ty.nullable { "YES" } else { "NO" }.into(), "".into(), Value::Null, "".into()]);
+        row.extend([
+            if ty.nullable { "YES" } else { "NO" }.into(),
+            attributes.key_word(def, column.name).into(),
+            attributes.default_of(column.name).map_or(Value::Null, Value::from),
+            attributes.extra(column.name).into(),
+        ]);
         if full {
             row.extend([privileges(def).into(), "".into()]);
         }
@@ -80,6 +86,19 @@ pub(super) fn output_columns(def: &VirtualTableDef) -> Vec<OutputColumn> {
 
 /// SHOW CREATE TABLE: a table with the same columns.
 pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: Quotes) -> Table {
+    let attributes = attributes(def);
+    let declared = |column: &str| match (attributes.default_of(column), attributes.extra(column)) {
+        // Of views MySQL tells the defaults of what they select.
+        _ if database.engine().is_none() => String::new(),
+        (None, "auto_increment") => " AUTO_INCREMENT".to_owned(),
+        // An expression, and what it says of updates.
+        (Some(default), extra) if !extra.is_empty() => {
+            let on_update = extra.strip_prefix("DEFAULT_GENERATED").unwrap_or_default().replace("on update", "ON UPDATE");
+            format!(" DEFAULT {default}{on_update}")
+        }
+        (Some(default), _) => format!(" DEFAULT '{default}'"),
+        (None, _) => String::new(),
+    };
     let column = |c: &catalog::VirtualColumn| {
         let ty = &c.ty;
         let collation = if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != database.collation {
@@ -87,14 +106,25 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
         } else {
             String::new()
         };
-        let null = match (ty.nullable, ty.kind.is_blob()) {
-            (false, _) => " NOT NULL",
-            (true, true) => "",
-            (true, false) => " DEFAULT NULL",
+        let declared = declared(c.name);
+        let null = match ty.nullable {
+            false => " NOT NULL",
+            true if ty.kind.is_blob() || !declared.is_empty() => "",
+            true => " DEFAULT NULL",
         };
-        format!("  {} {ty}{collation}{null}", quotes.quoted(c.name))
+        format!("  {} {ty}{collation}{null}{declared}", quotes.quoted(c.name))
     };
-    let columns: Vec<String> = def.columns.iter().map(column).collect();
+    let key = |key: &DeclaredKey| {
+        let part = |(name, descends): &(&str, bool)| format!("{}{}", quotes.quoted(name), if *descends { " DESC" } else { "" });
+        let parts: Vec<String> = key.columns.iter().map(part).collect();
+        let head = match (key.is_primary(), key.unique) {
+            (true, _) => "PRIMARY KEY".to_owned(),
+            (false, true) => format!("UNIQUE KEY {}", quotes.quoted(key.name)),
+            (false, false) => format!("KEY {}", quotes.quoted(key.name)),
+        };
+        format!("  {head} ({})", parts.join(","))
+    };
+    let lines: Vec<String> = def.columns.iter().map(column).chain(attributes.keys.iter().map(key)).collect();
     let (head, engine) = if database.any_case {
         ("CREATE TEMPORARY TABLE", "MEMORY")
     } else {
@@ -103,7 +133,7 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
     let statement = format!(
         "{head} {} (\n{}\n) ENGINE={engine} DEFAULT CHARSET={} COLLATE={}",
         quotes.quoted(def.name),
-        columns.join(",\n"),
+        lines.join(",\n"),
         database.collation.charset().name(),
         database.collation.name()
     );

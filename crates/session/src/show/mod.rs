@@ -8,6 +8,7 @@ mod deadlock;
 mod engine_status;
 mod filter;
 mod processes;
+mod replication;
 mod server;
 mod status;
 mod tables;
@@ -29,6 +30,7 @@ use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
+use executor::StatementContext;
 use mysql_error::codes;
 use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use planner::plan::OutputColumn;
@@ -138,7 +140,8 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         }),
         ShowKind::Indexes { table, .. } => Ok(match find_table(session, table)? {
             Found::Stored(entry) => tables::indexes(&entry),
-            Found::View(_) | Found::Computed(..) => tables::indexes_head(),
+            Found::View(_) => tables::indexes_head(),
+            Found::Computed(_, def) => tables::indexes_of_computed(def),
         }),
         ShowKind::CreateTable(name) => {
             if let Some(schema) = name.schema.or(session.core.database.as_deref()) {
@@ -278,8 +281,13 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             Err(mysql_error::SqlError::with_message(1381, "You are not using binary logging").into())
         }
         ShowKind::BinaryLogStatus => Ok(Table::new(&named(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"]))),
-        ShowKind::ReplicaStatus => Ok(Table::new(&named(&["Replica_IO_State", "Source_Host", "Source_User", "Source_Port"]))),
+        ShowKind::ReplicaStatus => Ok(replication::replica_status()),
         ShowKind::Replicas => Ok(Table::new(&named(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"]))),
+        ShowKind::Profiles => {
+            // There are none, as `profiling` cannot be switched on.
+            session.core.warn(codes::warn_deprecated_syntax("SHOW PROFILES", "Performance Schema").into());
+            Ok(Table::new(&[("Query_ID", ColumnType::int()), ("Duration", ColumnType::double()), ("Query", text(40))]))
+        }
         other => Err(codes::not_supported_yet(format!("SHOW {}", name_of(other))).into()),
     }
 }
@@ -300,6 +308,13 @@ fn name_of(what: &ShowKind<'_>) -> String {
 /// Text columns with these names.
 fn named<'n>(names: &[&'n str]) -> Vec<(&'n str, ColumnType)> {
     names.iter().map(|name| (*name, text(1024))).collect()
+}
+
+/// HELP: no topic and no category, as `mysql.help_topic` and its like are empty.
+pub(crate) fn help(session: &mut ClientSession, sink: &mut ResultSink<'_>) {
+    let of = |characters| ColumnType::varchar(characters, Collation::Utf8mb3GeneralCi).not_null();
+    let table = Table::new(&[("name", of(64)), ("is_it_category", of(1))]);
+    session.send_rows(&table.columns, &table.rows, sink);
 }
 
 /// DESCRIBE table [column].

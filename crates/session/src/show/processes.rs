@@ -83,7 +83,12 @@ pub(super) fn process_list(session: &ClientSession, full: bool) -> Table {
         ("State", text(30)),
         ("Info", if full { ColumnType::new(TypeKind::LongText) } else { text(INFO_CHARS as u32) }),
     ]);
+    let own = u64::from(session.core.connection.id());
     for mut process in processes(&session.core) {
+        if process.id == own {
+            // The statement itself: MySQL has not come to execute it yet.
+            process.state = "init";
+        }
         process.info = process.info.map(|text| if full { text } else { text.chars().take(INFO_CHARS).collect() });
         table.row(process.values());
     }
@@ -97,7 +102,6 @@ fn state(core: &Core, connection: &Connection, activity: u64) -> &'static str {
         (_, SLEEP) => "",
         (Phase::Reading, _) => "Receiving from client",
         (Phase::Writing, _) => "Sending to client",
-        _ if connection.id() == core.connection.id() => "init",
         _ => connection.waits_for().or_else(|| core.shared.stages.state(connection.id())).unwrap_or("executing"),
     }
 }

@@ -5,7 +5,7 @@ use super::{Table, computed, number, schema_of, text};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
 use crate::virtual_tables;
-use catalog::{DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
+use catalog::{DefaultValue, IndexDef, TableDef, TableEntry, VirtualTableDef, Visibility};
 use planner::plan::OutputColumn;
 use types::{Charset, ColumnType, TypeKind, Value};
 
@@ -229,6 +229,13 @@ pub(super) fn indexes_head() -> Table {
 pub(super) fn indexes(entry: &TableEntry) -> Table {
     let mut table = indexes_head();
     virtual_tables::index_rows_of_show(&entry.def, entry.storage.rows_estimate() as i64).for_each(|row| table.row(row));
+    table
+}
+
+/// SHOW INDEX of a computed table.
+pub(super) fn indexes_of_computed(def: &VirtualTableDef) -> Table {
+    let mut table = indexes_head();
+    virtual_tables::computed_index_rows_of_show(def).for_each(|row| table.row(row));
     table
 }
 

@@ -93,6 +93,9 @@ impl GlobalVariables {
             return Err(codes::unknown_system_variable(&name));
         }
         let (value, _) = check(definition, &said(definition, text))?;
+        if definition.told_only && self.get(definition) != value {
+            return Err(codes::wrong_value_for_var(definition.name, text));
+        }
         let value = if definition.kind == Kind::Switches { switched(&self.get(definition), &value) } else { value };
         self.set(definition, value);
         self.note_origin(definition, Origin { source: Source::CommandLine, micros: 0, user: String::new(), host: String::new() });
@@ -173,5 +176,9 @@ mod tests {
         assert_eq!(variables.get(find("max_connections").unwrap()), Value::UInt(12000));
         assert_eq!(variables.set_text("nonsense", "1").unwrap_err().code, 1193);
         assert_eq!(variables.set_text("autocommit", "maybe").unwrap_err().code, 1231);
+        // What would change nothing is refused, and what is so may be said.
+        assert_eq!(variables.set_text("init-file", "/etc/hosts").unwrap_err().code, 1231);
+        assert_eq!(variables.set_text("innodb_force_recovery", "1").unwrap_err().code, 1231);
+        assert_eq!(variables.set_text("innodb_force_recovery", "0"), Ok(()));
     }
 }

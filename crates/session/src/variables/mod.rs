@@ -9,8 +9,10 @@
 //! [`Definition`], `table.rs` for the list, [`SessionVariables`].
 
 mod global;
+mod kept_file;
 mod languages;
 mod persisted;
+mod server_uuid;
 mod session;
 mod table;
 
@@ -18,6 +20,7 @@ pub use global::{GlobalVariables, default_value, parse_size};
 pub(crate) use global::{Origin, Source};
 pub(crate) use persisted::is_read_at_start;
 pub use persisted::{Kept, KeptValues, Persisted};
+pub use server_uuid::server_uuid;
 pub use session::SessionVariables;
 pub use table::{DEFINITIONS, Definition, Kind, Scope, find};
 

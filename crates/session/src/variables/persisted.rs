@@ -7,8 +7,8 @@
 //! # Not here
 //! What the values do at a start: `Shared::take_persisted`.
 
-use super::Definition;
-use env::{Disk, FileKind, OpenMode};
+use super::{Definition, kept_file};
+use env::Disk;
 use json::{Json, Object};
 use mysql_error::{SqlError, codes};
 use std::collections::BTreeMap;
@@ -18,7 +18,6 @@ use sync::{Mutex, Rank};
 
 /// The file.
 const FILE: &str = backup::SETTINGS;
-const FILE_NEW: &str = "persisted.json.new";
 /// What it says of itself.
 const VERSION: i64 = 1;
 /// More than all variables take.
@@ -109,7 +108,9 @@ impl Persisted {
         let mut after = values.clone();
         change(&mut after);
         if after != *values {
-            write(&*self.disk, &after).map_err(|error| codes::error_on_write(FILE, error.raw_os_error().unwrap_or(0), error))?;
+            encode(&after)
+                .and_then(|text| kept_file::replace(&*self.disk, FILE, &text))
+                .map_err(|error| codes::error_on_write(FILE, error.raw_os_error().unwrap_or(0), error))?;
             *values = after;
         }
         Ok(())
@@ -117,17 +118,10 @@ impl Persisted {
 }
 
 fn read(disk: &dyn Disk) -> io::Result<KeptValues> {
-    if !disk.exists(FILE)? {
-        return Ok(KeptValues::new());
+    match kept_file::read(disk, FILE, FILE_BYTES_MAX)? {
+        Some(text) => parse(&text).ok_or_else(damaged),
+        None => Ok(KeptValues::new()),
     }
-    let file = disk.open(FILE, OpenMode::Existing, FileKind::Buffered)?;
-    let length = file.len()?;
-    if length > FILE_BYTES_MAX {
-        return Err(damaged());
-    }
-    let mut text = vec![0; length as usize];
-    file.read_at(&mut text, 0)?;
-    parse(&text).ok_or_else(damaged)
 }
 
 fn damaged() -> io::Error {
@@ -176,20 +170,10 @@ fn encode(values: &KeptValues) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn write(disk: &dyn Disk, values: &KeptValues) -> io::Result<()> {
-    let text = encode(values)?;
-    let file = disk.open(FILE_NEW, OpenMode::Create, FileKind::Buffered)?;
-    file.set_len(text.len() as u64)?;
-    file.write_at(&text, 0)?;
-    file.sync()?;
-    disk.rename(FILE_NEW, FILE)?;
-    disk.sync_dir("")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use env::SimDisk;
+    use env::{FileKind, OpenMode, SimDisk};
 
     fn kept(value: &str) -> Kept {
         Kept { value: value.into(), user: "root".into(), host: "localhost".into(), micros: 1_700_000_000_000_000 }

@@ -51,6 +51,8 @@ pub struct Definition {
     pub kind: Kind,
     /// Whether SET may change it.
     pub dynamic: bool,
+    /// Whether a start may not either: it says what is so.
+    pub told_only: bool,
     /// Value of a server that was told nothing, as SET would take it.
     pub default: &'static str,
 }
@@ -67,11 +69,11 @@ pub(crate) fn index_of(definition: &'static Definition) -> usize {
 }
 
 const fn switch(name: &'static str, scope: Scope, default: &'static str) -> Definition {
-    Definition { name, scope, kind: Kind::Switch, dynamic: true, default }
+    Definition { name, scope, kind: Kind::Switch, dynamic: true, told_only: false, default }
 }
 
 const fn number(name: &'static str, scope: Scope, default: &'static str, min: u64, max: u64) -> Definition {
-    Definition { name, scope, kind: Kind::Number { min, max }, dynamic: true, default }
+    Definition { name, scope, kind: Kind::Number { min, max }, dynamic: true, told_only: false, default }
 }
 
 /// A size or a count that MySQL is tuned by and that nothing here depends on: clients set it, SHOW VARIABLES tells it, and it has no effect.
@@ -80,17 +82,39 @@ const fn knob(name: &'static str, default: &'static str, min: u64, max: u64) -> 
 }
 
 const fn choice(name: &'static str, scope: Scope, default: &'static str, names: &'static [&'static str]) -> Definition {
-    Definition { name, scope, kind: Kind::Choice(names), dynamic: true, default }
+    Definition { name, scope, kind: Kind::Choice(names), dynamic: true, told_only: false, default }
 }
 
 const fn text(name: &'static str, scope: Scope, default: &'static str) -> Definition {
-    Definition { name, scope, kind: Kind::Text, dynamic: true, default }
+    Definition { name, scope, kind: Kind::Text, dynamic: true, told_only: false, default }
 }
 
 /// The same, but SET refuses it (1238).
 const fn fixed(mut definition: Definition) -> Definition {
     definition.dynamic = false;
     definition
+}
+
+/// The same, and a start refuses another value (1231): it would change nothing.
+const fn told(definition: Definition) -> Definition {
+    let mut told = fixed(definition);
+    told.told_only = true;
+    told
+}
+
+/// A file, a directory or a setting that there is none of.
+const fn empty(name: &'static str) -> Definition {
+    told(text(name, Scope::Global, ""))
+}
+
+/// Something that MySQL can do and that is never done here.
+const fn off(name: &'static str) -> Definition {
+    told(switch(name, Scope::Global, "0"))
+}
+
+/// How much there may be of what there is none of.
+const fn zero(name: &'static str) -> Definition {
+    told(number(name, Scope::Global, "0", 0, MAX))
 }
 
 const ISOLATION: &[&str] = &["READ-UNCOMMITTED", "READ-COMMITTED", "REPEATABLE-READ", "SERIALIZABLE"];
@@ -122,6 +146,15 @@ use Scope::{Both, Global, Session};
 /// All of them.
 pub static DEFINITIONS: &[Definition] = &[
     switch("activate_all_roles_on_login", Global, "0"),
+    empty("admin_address"),
+    empty("admin_ssl_ca"),
+    empty("admin_ssl_capath"),
+    empty("admin_ssl_cert"),
+    empty("admin_ssl_cipher"),
+    empty("admin_ssl_crl"),
+    empty("admin_ssl_crlpath"),
+    empty("admin_ssl_key"),
+    empty("admin_tls_ciphersuites"),
     text("altiplano_admission", Global, "adaptive"),
     fixed(text("altiplano_log_archive", Global, "")),
     // 0: what the machine or the control group has, less a tenth.
@@ -140,11 +173,21 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(text("basedir", Global, "/")),
     switch("big_tables", Both, "0"),
     fixed(text("bind_address", Global, "127.0.0.1")),
+    told(switch("binlog_direct_non_transactional_updates", Both, "0")),
+    off("binlog_encryption"),
     // There is no binary log whose form these would change.
     choice("binlog_format", Both, "ROW", &["MIXED", "STATEMENT", "ROW"]),
+    zero("binlog_group_commit_sync_delay"),
+    zero("binlog_group_commit_sync_no_delay_count"),
+    off("binlog_rotate_encryption_master_key_at_startup"),
     choice("binlog_row_image", Both, "FULL", &["MINIMAL", "NOBLOB", "FULL"]),
+    told(text("binlog_row_value_options", Both, "")),
+    told(switch("binlog_rows_query_log_events", Both, "0")),
+    told(switch("binlog_transaction_compression", Both, "0")),
     choice("block_encryption_mode", Both, "aes-128-ecb", AES_MODES),
     knob("bulk_insert_buffer_size", "8388608", 0, MAX),
+    told(number("caching_sha2_password_digest_rounds", Global, "5000", 5000, 5000)),
+    off("caching_sha2_password_proxy_users"),
     text("character_set_client", Both, "utf8mb4"),
     text("character_set_connection", Both, "utf8mb4"),
     text("character_set_database", Both, "utf8mb4"),
@@ -152,6 +195,7 @@ pub static DEFINITIONS: &[Definition] = &[
     text("character_set_results", Both, "utf8mb4"),
     text("character_set_server", Both, "utf8mb4"),
     fixed(text("character_set_system", Global, "utf8mb3")),
+    off("check_proxy_users"),
     text("collation_connection", Both, "utf8mb4_0900_ai_ci"),
     text("collation_database", Both, "utf8mb4_0900_ai_ci"),
     text("collation_server", Both, "utf8mb4_0900_ai_ci"),
@@ -159,12 +203,14 @@ pub static DEFINITIONS: &[Definition] = &[
     number("connect_timeout", Global, "10", 2, 31_536_000),
     // Of a statement; MySQL's is of a connection, and ends it.
     number("connection_memory_limit", Both, "1073741824", 2_097_152, MAX),
+    off("create_admin_listener_thread"),
     number("cte_max_recursion_depth", Both, "1000", 0, 4_294_967_295),
     fixed(text("datadir", Global, "")),
     fixed(text("default_authentication_plugin", Global, "caching_sha2_password")),
     fixed(text("default_collation_for_utf8mb4", Both, "utf8mb4_0900_ai_ci")),
     number("default_password_lifetime", Global, "0", 0, 65535),
     choice("default_storage_engine", Both, "InnoDB", &["InnoDB"]),
+    told(switch("default_table_encryption", Both, "0")),
     choice("default_tmp_storage_engine", Both, "InnoDB", &["InnoDB"]),
     number("default_week_format", Both, "0", 0, 7),
     fixed(text("disabled_storage_engines", Global, "")),
@@ -177,19 +223,22 @@ pub static DEFINITIONS: &[Definition] = &[
     // None runs here: there are no events.
     choice("event_scheduler", Global, "OFF", &["OFF", "ON", "DISABLED"]),
     choice("explain_format", Both, "TREE", &["TRADITIONAL", "TRADITIONAL_STRICT", "TREE", "JSON"]),
-    // The layout that there is.
-    number("explain_json_format_version", Both, "1", 1, 1),
+    number("explain_json_format_version", Both, "2", 1, 2),
     fixed(switch("explicit_defaults_for_timestamp", Both, "1")),
     // Nobody logs in as another.
     fixed(text("external_user", Session, "NULL")),
     fixed(switch("flush", Global, "0")),
+    zero("flush_time"),
     switch("foreign_key_checks", Both, "1"),
     fixed(number("ft_max_word_len", Global, "84", 10, 84)),
     fixed(number("ft_min_word_len", Global, "4", 1, 16)),
     switch("general_log", Global, "0"),
+    empty("general_log_file"),
     number("generated_random_password_length", Both, "20", 5, 255),
+    told(switch("global_connection_memory_tracking", Both, "0")),
     number("group_concat_max_len", Both, "1024", 4, MAX),
     fixed(text("gtid_executed", Global, "")),
+    zero("gtid_executed_compression_period"),
     choice("gtid_mode", Global, "OFF", &["OFF"]),
     choice("gtid_next", Session, "AUTOMATIC", &["AUTOMATIC"]),
     fixed(text("gtid_owned", Both, "")),
@@ -206,41 +255,88 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(choice("have_statement_timeout", Global, "YES", &["YES"])),
     fixed(choice("have_symlink", Global, "NO", &["NO"])),
     number("histogram_generation_max_mem_size", Both, "20000000", 1_000_000, MAX),
+    zero("host_cache_size"),
     fixed(text("hostname", Global, "localhost")),
     number("identity", Session, "0", 0, MAX),
     // Statistics are always current; nothing is cached that could expire.
     number("information_schema_stats_expiry", Both, "86400", 0, 31_536_000),
     fixed(text("init_connect", Global, "")),
+    empty("init_file"),
+    empty("init_replica"),
+    empty("init_slave"),
+    off("innodb_adaptive_hash_index"),
+    off("innodb_api_disable_rowlock"),
+    off("innodb_api_enable_binlog"),
+    off("innodb_api_enable_mdl"),
     fixed(number("innodb_autoinc_lock_mode", Global, "2", 0, 2)),
+    off("innodb_buffer_pool_dump_at_shutdown"),
+    told(number("innodb_buffer_pool_instances", Global, "1", 1, 1)),
+    off("innodb_buffer_pool_load_at_startup"),
     fixed(number("innodb_buffer_pool_size", Global, "134217728", 0, MAX)),
+    told(choice("innodb_change_buffering", Global, "none", &["none"])),
+    // CRC-32C, as MySQL's of this name.
+    told(choice("innodb_checksum_algorithm", Global, "crc32", &["crc32"])),
+    off("innodb_cmp_per_index_enabled"),
+    empty("innodb_data_home_dir"),
+    told(switch("innodb_deadlock_detect", Global, "1")),
+    off("innodb_dedicated_server"),
     fixed(choice("innodb_default_row_format", Global, "dynamic", &["dynamic"])),
+    empty("innodb_directories"),
     fixed(switch("innodb_doublewrite", Global, "1")),
+    empty("innodb_doublewrite_dir"),
     fixed(switch("innodb_file_per_table", Global, "0")),
+    // How often the log is synced that nobody waits for.
+    told(number("innodb_flush_log_at_timeout", Global, "1", 0, 2700)),
     number("innodb_flush_log_at_trx_commit", Global, "1", 0, 2),
     fixed(text("innodb_flush_method", Global, "O_DIRECT")),
+    off("innodb_force_load_corrupted"),
+    zero("innodb_force_recovery"),
+    empty("innodb_ft_aux_table"),
+    empty("innodb_ft_server_stopword_table"),
     number("innodb_lock_wait_timeout", Both, "50", 1, 1_073_741_824),
+    told(number("innodb_log_buffer_size", Global, "67108864", 0, MAX)),
+    told(switch("innodb_log_checksums", Global, "1")),
+    told(text("innodb_log_group_home_dir", Global, "./log/")),
+    off("innodb_log_writer_threads"),
     number("innodb_max_purge_lag", Global, "0", 0, 4_294_967_295),
     number("innodb_max_purge_lag_delay", Global, "0", 0, 10_000_000),
+    off("innodb_numa_interleave"),
     number("innodb_online_alter_log_max_size", Global, "134217728", 65_536, MAX),
+    off("innodb_optimize_fulltext_only"),
     fixed(number("innodb_page_size", Global, "16384", 16384, 16384)),
     switch("innodb_print_all_deadlocks", Global, "0"),
+    off("innodb_print_ddl_logs"),
     fixed(number("innodb_purge_threads", Global, "1", 1, 32)),
+    off("innodb_random_read_ahead"),
     fixed(switch("innodb_read_only", Global, "0")),
+    empty("innodb_redo_log_archive_dirs"),
     fixed(number("innodb_redo_log_capacity", Global, "1073741824", 0, MAX)),
+    off("innodb_redo_log_encrypt"),
+    zero("innodb_replication_delay"),
     fixed(switch("innodb_rollback_on_timeout", Global, "0")),
     // Tables are sampled when a statement is planned: what dumps turn off and on again is not there.
     switch("innodb_stats_auto_recalc", Global, "1"),
+    // Of those that count rows by key: NULL is one value.
+    told(choice("innodb_stats_method", Global, "nulls_equal", &["nulls_equal"])),
     switch("innodb_stats_on_metadata", Global, "0"),
+    off("innodb_stats_persistent"),
+    off("innodb_status_output"),
     // What it is strict about changes nothing here.
     switch("innodb_strict_mode", Both, "1"),
     // There are no locks of tables below those that LOCK TABLES takes.
     switch("innodb_table_locks", Both, "1"),
+    told(text("innodb_undo_directory", Global, "./undo/")),
+    off("innodb_undo_log_encrypt"),
+    told(switch("innodb_use_fdatasync", Global, "1")),
     fixed(text("innodb_version", Global, "8.0.40")),
     number("insert_id", Session, "0", 0, MAX),
     number("interactive_timeout", Both, "28800", 1, 31_536_000),
     choice("internal_tmp_mem_storage_engine", Both, "TempTable", &["TempTable", "MEMORY"]),
     knob("join_buffer_size", "262144", 128, MAX),
     number("key_buffer_size", Global, "8388608", 0, MAX),
+    told(number("key_cache_block_size", Global, "1024", 512, 16384)),
+    told(switch("large_files_support", Global, "1")),
+    zero("large_page_size"),
     fixed(switch("large_pages", Global, "0")),
     number("last_insert_id", Session, "0", 0, MAX),
     choice("lc_messages", Both, "en_US", super::languages::LANGUAGES),
@@ -248,16 +344,39 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(text("license", Global, "Apache-2.0")),
     switch("local_infile", Global, "1"),
     number("lock_wait_timeout", Both, "60", 1, 31_536_000),
+    off("locked_in_memory"),
     fixed(switch("log_bin", Global, "0")),
+    empty("log_bin_basename"),
+    empty("log_bin_index"),
     switch("log_bin_trust_function_creators", Global, "0"),
     fixed(text("log_error", Global, "stderr")),
+    empty("log_error_suppression_list"),
+    // Errors, warnings and notes.
+    told(number("log_error_verbosity", Global, "3", 1, 3)),
     fixed(text("log_output", Global, "FILE")),
     fixed(switch("log_queries_not_using_indexes", Global, "0")),
-    Definition { name: "long_query_time", scope: Both, kind: Kind::Real { min: 0.0, max: 31_536_000.0 }, dynamic: true, default: "10" },
+    off("log_raw"),
+    off("log_replica_updates"),
+    off("log_slave_updates"),
+    off("log_slow_admin_statements"),
+    off("log_slow_extra"),
+    off("log_slow_replica_statements"),
+    off("log_slow_slave_statements"),
+    zero("log_throttle_queries_not_using_indexes"),
+    told(choice("log_timestamps", Global, "UTC", &["UTC", "SYSTEM"])),
+    Definition {
+        name: "long_query_time",
+        scope: Both,
+        kind: Kind::Real { min: 0.0, max: 31_536_000.0 },
+        dynamic: true,
+        told_only: false,
+        default: "10",
+    },
     switch("low_priority_updates", Both, "0"),
     fixed(switch("lower_case_file_system", Global, "0")),
     fixed(number("lower_case_table_names", Global, "0", 0, 2)),
     text("mandatory_roles", Global, ""),
+    off("master_verify_checksum"),
     number("max_allowed_packet", Both, "67108864", 1024, 1_073_741_824),
     number("max_connect_errors", Global, "100", 1, MAX),
     number("max_connections", Global, "10000", 1, 100_000),
@@ -285,14 +404,58 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(number("open_files_limit", Global, "0", 0, MAX)),
     number("optimizer_prune_level", Both, "1", 0, 1),
     number("optimizer_search_depth", Both, "62", 0, 62),
-    Definition { name: "optimizer_switch", scope: Both, kind: Kind::Switches, dynamic: true, default: "" },
+    Definition { name: "optimizer_switch", scope: Both, kind: Kind::Switches, dynamic: true, told_only: false, default: "" },
     fixed(text("optimizer_trace", Both, "enabled=off,one_line=off")),
     fixed(switch("partial_revokes", Global, "0")),
     number("password_history", Global, "0", 0, 4_294_967_295),
     switch("password_require_current", Global, "0"),
     number("password_reuse_interval", Global, "0", 0, 4_294_967_295),
     fixed(switch("performance_schema", Global, "0")),
+    zero("performance_schema_accounts_size"),
+    zero("performance_schema_digests_size"),
+    zero("performance_schema_events_stages_history_long_size"),
+    zero("performance_schema_events_stages_history_size"),
+    zero("performance_schema_events_statements_history_long_size"),
+    zero("performance_schema_events_statements_history_size"),
+    zero("performance_schema_events_transactions_history_long_size"),
+    zero("performance_schema_events_transactions_history_size"),
+    zero("performance_schema_events_waits_history_long_size"),
+    zero("performance_schema_events_waits_history_size"),
+    zero("performance_schema_hosts_size"),
+    zero("performance_schema_max_cond_classes"),
+    zero("performance_schema_max_cond_instances"),
+    zero("performance_schema_max_digest_length"),
+    zero("performance_schema_max_file_classes"),
+    zero("performance_schema_max_file_handles"),
+    zero("performance_schema_max_file_instances"),
+    zero("performance_schema_max_index_stat"),
+    zero("performance_schema_max_logger_classes"),
+    zero("performance_schema_max_memory_classes"),
+    zero("performance_schema_max_metadata_locks"),
+    zero("performance_schema_max_meter_classes"),
+    zero("performance_schema_max_metric_classes"),
+    zero("performance_schema_max_mutex_classes"),
+    zero("performance_schema_max_mutex_instances"),
+    zero("performance_schema_max_prepared_statements_instances"),
+    zero("performance_schema_max_program_instances"),
+    zero("performance_schema_max_rwlock_classes"),
+    zero("performance_schema_max_rwlock_instances"),
+    zero("performance_schema_max_socket_classes"),
+    zero("performance_schema_max_socket_instances"),
+    zero("performance_schema_max_sql_text_length"),
+    zero("performance_schema_max_stage_classes"),
+    zero("performance_schema_max_statement_classes"),
+    zero("performance_schema_max_statement_stack"),
+    zero("performance_schema_max_table_handles"),
+    zero("performance_schema_max_table_instances"),
+    zero("performance_schema_max_table_lock_stat"),
+    zero("performance_schema_max_thread_classes"),
+    zero("performance_schema_max_thread_instances"),
     fixed(number("performance_schema_session_connect_attrs_size", Global, "512", 0, 1_048_576)),
+    zero("performance_schema_setup_actors_size"),
+    zero("performance_schema_setup_objects_size"),
+    off("performance_schema_show_processlist"),
+    zero("performance_schema_users_size"),
     // OFF: a start without what SET PERSIST has kept.
     fixed(switch("persisted_globals_load", Global, "1")),
     fixed(text("pid_file", Global, "")),
@@ -312,14 +475,23 @@ pub static DEFINITIONS: &[Definition] = &[
     knob("read_buffer_size", "131072", 8192, 2_147_479_552),
     fixed(switch("read_only", Global, "0")),
     knob("read_rnd_buffer_size", "262144", 1, 2_147_483_647),
+    off("relay_log_recovery"),
+    off("replica_compressed_protocol"),
+    told(text("replica_skip_errors", Global, "OFF")),
+    empty("replica_type_conversions"),
     fixed(text("report_host", Global, "")),
+    empty("report_password"),
+    fixed(number("report_port", Global, "3306", 0, 65535)),
+    empty("report_user"),
     switch("require_secure_transport", Global, "0"),
     switch("restrict_fk_on_non_standard_key", Both, "1"),
     choice("resultset_metadata", Session, "FULL", &["NONE", "FULL"]),
     // NULL: nobody reads or writes files of the machine by statements.
     fixed(text("secure_file_priv", Global, "NULL")),
     fixed(number("server_id", Global, "1", 0, 4_294_967_295)),
-    fixed(text("server_uuid", Global, "")),
+    told(number("server_id_bits", Global, "32", 0, 32)),
+    // Made at the first start and kept in the data directory; none without one.
+    told(text("server_uuid", Global, "")),
     // There are no GTIDs, so none is ever told.
     choice("session_track_gtids", Both, "OFF", &["OFF", "OWN_GTID", "ALL_GTIDS"]),
     switch("session_track_schema", Both, "1"),
@@ -331,13 +503,19 @@ pub static DEFINITIONS: &[Definition] = &[
     ),
     choice("session_track_transaction_info", Both, "OFF", &["OFF", "STATE", "CHARACTERISTICS"]),
     switch("show_gipk_in_create_table_and_information_schema", Both, "1"),
+    told(switch("skip_external_locking", Global, "1")),
     fixed(switch("skip_name_resolve", Global, "1")),
     fixed(switch("skip_networking", Global, "0")),
     fixed(switch("skip_show_database", Global, "0")),
+    off("slave_compressed_protocol"),
+    told(text("slave_skip_errors", Global, "OFF")),
+    empty("slave_type_conversions"),
     switch("slow_query_log", Global, "0"),
+    empty("slow_query_log_file"),
     switch("snapshot_isolation", Both, "0"),
     fixed(text("socket", Global, "")),
     knob("sort_buffer_size", "262144", 32768, MAX),
+    off("source_verify_checksum"),
     switch("sql_auto_is_null", Both, "0"),
     switch("sql_big_selects", Both, "1"),
     switch("sql_buffer_result", Both, "0"),
@@ -345,22 +523,29 @@ pub static DEFINITIONS: &[Definition] = &[
     // There is no log that it would keep a session out of.
     switch("sql_log_bin", Session, "1"),
     switch("sql_log_off", Both, "0"),
-    Definition { name: "sql_mode", scope: Both, kind: Kind::SqlMode, dynamic: true, default: "" },
+    Definition { name: "sql_mode", scope: Both, kind: Kind::SqlMode, dynamic: true, told_only: false, default: "" },
     switch("sql_notes", Both, "1"),
     switch("sql_quote_show_create", Both, "1"),
+    zero("sql_replica_skip_counter"),
     switch("sql_require_primary_key", Both, "0"),
     switch("sql_safe_updates", Both, "0"),
     number("sql_select_limit", Both, "18446744073709551615", 0, MAX),
+    zero("sql_slave_skip_counter"),
     switch("sql_warnings", Both, "0"),
     text("ssl_ca", Global, "ca.pem"),
+    empty("ssl_capath"),
     text("ssl_cert", Global, "server-cert.pem"),
+    empty("ssl_cipher"),
     text("ssl_crl", Global, ""),
+    empty("ssl_crlpath"),
+    off("ssl_fips_mode"),
     text("ssl_key", Global, "server-key.pem"),
     number("stored_program_cache", Global, "256", 16, 524_288),
     fixed(switch("super_read_only", Global, "0")),
     number("sync_binlog", Global, "1", 0, 4_294_967_295),
     fixed(text("system_time_zone", Global, "UTC")),
     number("table_definition_cache", Global, "2000", 400, 524_288),
+    off("table_encryption_privilege_check"),
     number("table_open_cache", Global, "4000", 1, 524_288),
     fixed(number("table_open_cache_instances", Global, "16", 1, 64)),
     // No instrument has an older name.
@@ -369,7 +554,15 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(text("thread_handling", Global, "one-thread-per-connection")),
     fixed(number("thread_stack", Global, "1048576", 131_072, MAX)),
     text("time_zone", Both, "SYSTEM"),
-    Definition { name: "timestamp", scope: Session, kind: Kind::Real { min: 0.0, max: 2_147_483_647.0 }, dynamic: true, default: "0" },
+    Definition {
+        name: "timestamp",
+        scope: Session,
+        kind: Kind::Real { min: 0.0, max: 2_147_483_647.0 },
+        dynamic: true,
+        told_only: false,
+        default: "0",
+    },
+    empty("tls_ciphersuites"),
     text("tls_version", Global, "TLSv1.2,TLSv1.3"),
     knob("tmp_table_size", "16777216", 1024, MAX),
     // Empty: a directory `tmp` in the data directory.

@@ -3,6 +3,45 @@
 use catalog::{VirtualColumn, VirtualTableDef};
 use types::{ByteString, Collation, ColumnType, TypeKind};
 
+/// Tables of `information_schema` whose columns head a result as the statement writes them; all others are views to MySQL, which have names of
+/// their own. As MySQL 9.7 answers, table by table.
+const NAMED_AS_WRITTEN: [&str; 29] = [
+    "APPLICABLE_ROLES",
+    "COLLATIONS",
+    "COLUMN_PRIVILEGES",
+    "ENABLED_ROLES",
+    "ENGINES",
+    "INNODB_COLUMNS",
+    "INNODB_FOREIGN",
+    "INNODB_FT_BEING_DELETED",
+    "INNODB_FT_CONFIG",
+    "INNODB_FT_DELETED",
+    "INNODB_FT_INDEX_CACHE",
+    "INNODB_FT_INDEX_TABLE",
+    "INNODB_INDEXES",
+    "INNODB_METRICS",
+    "INNODB_SESSION_TEMP_TABLESPACES",
+    "INNODB_TABLES",
+    "INNODB_TABLESPACES",
+    "INNODB_TABLESTATS",
+    "INNODB_VIRTUAL",
+    "OPTIMIZER_TRACE",
+    "PLUGINS",
+    "PROCESSLIST",
+    "PROFILING",
+    "ROLE_COLUMN_GRANTS",
+    "ROLE_ROUTINE_GRANTS",
+    "ROLE_TABLE_GRANTS",
+    "SCHEMA_PRIVILEGES",
+    "TABLE_PRIVILEGES",
+    "USER_PRIVILEGES",
+];
+
+/// Whether a table of `information_schema` gives its columns their own names, however a statement writes them.
+pub(super) fn has_own_names(name: &str) -> bool {
+    !NAMED_AS_WRITTEN.contains(&name)
+}
+
 /// Columns by name and type.
 pub(super) fn columns(list: Vec<(&'static str, ColumnType)>) -> Vec<VirtualColumn> {
     list.into_iter().map(|(name, ty)| VirtualColumn { name, ty }).collect()
@@ -40,7 +79,7 @@ fn define(
         && !computed.contains(&name)
         && !name.starts_with("INNODB_")
         && !["USER_PRIVILEGES", "SCHEMA_PRIVILEGES", "TABLE_PRIVILEGES", "COLUMN_PRIVILEGES"].contains(&name);
-    VirtualTableDef { database, name, columns, keys, rows, is_view, is_dictionary }
+    VirtualTableDef { database, name, columns, keys, rows, is_view: is_view && has_own_names(name), is_dictionary }
 }
 
 /// Text compared by its bytes: names of databases and tables.

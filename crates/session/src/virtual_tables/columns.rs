@@ -1,6 +1,7 @@
 //! `information_schema.COLUMNS`.
 
 use super::VirtualTable;
+use super::attributes::attributes;
 use super::column::{bytes_text, count, folded, information_schema, long_text, one_of, unsigned_int};
 use super::listing::{Listed, each_table};
 use crate::context::Core;
@@ -43,9 +44,17 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
     let shared = Arc::clone(&core.shared);
     each_table(core, request, move |listed| match listed {
         Listed::Computed(_, def) => {
+            let attributes = attributes(def);
             let row = |(at, c): (usize, &catalog::VirtualColumn)| {
                 let place = Place { database: def.database, table: def.name, at };
-                describe(&place, c.name, &c.ty, Details { privileges: show::privileges(def), ..Details::default() })
+                let details = Details {
+                    default: attributes.default_of(c.name).map(str::to_owned),
+                    key: attributes.key_word(def, c.name),
+                    extra: attributes.extra(c.name).to_owned(),
+                    privileges: show::privileges(def),
+                    ..Details::default()
+                };
+                describe(&place, c.name, &c.ty, details)
             };
             def.columns.iter().enumerate().map(row).collect()
         }

@@ -2,11 +2,12 @@
 //! constraints.
 
 use super::VirtualTable;
+use super::attributes::{DeclaredKey, attributes};
 use super::column::{bytes_text, folded, information_schema, long_text, one_of, unsigned_int};
-use super::listing::each_table;
+use super::listing::{Listed, each_table};
 use crate::context::Core;
 use crate::show;
-use catalog::{CheckDef, ForeignKeyDef, IndexDef, TableDef, VirtualRequest, Visibility};
+use catalog::{CheckDef, ForeignKeyDef, IndexDef, TableDef, VirtualRequest, VirtualRow, VirtualTableDef, Visibility};
 use executor::VirtualRows;
 use types::{Collation, TypeKind, Value};
 
@@ -47,6 +48,9 @@ fn unique_keys(def: &TableDef) -> impl Iterator<Item = &IndexDef> {
 
 fn constraints(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     each_table(core, request, |listed| {
+        if let Listed::Computed(_, def) = listed {
+            return declared_constraints(def);
+        }
         let Some(def) = listed.def() else { return Vec::new() };
         let row = |index: &IndexDef| {
             vec![
@@ -85,6 +89,48 @@ fn constraints(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vi
     })
 }
 
+/// The unique keys that MySQL's table of a name has.
+fn declared_keys(def: &VirtualTableDef) -> impl Iterator<Item = &'static DeclaredKey> {
+    attributes(def).keys.iter().filter(|key| key.unique)
+}
+
+fn declared_constraints(def: &VirtualTableDef) -> Vec<VirtualRow> {
+    let row = |key: &DeclaredKey| {
+        vec![
+            "def".into(),
+            def.database.into(),
+            key.name.into(),
+            def.database.into(),
+            def.name.into(),
+            if key.is_primary() { "PRIMARY KEY" } else { "UNIQUE" }.into(),
+            "YES".into(),
+        ]
+    };
+    declared_keys(def).map(row).collect()
+}
+
+fn declared_columns(def: &VirtualTableDef) -> Vec<VirtualRow> {
+    let mut rows = Vec::new();
+    for key in declared_keys(def) {
+        for (at, (column, _)) in key.columns.iter().enumerate() {
+            let mut row: VirtualRow = vec![
+                "def".into(),
+                def.database.into(),
+                key.name.into(),
+                "def".into(),
+                def.database.into(),
+                def.name.into(),
+                (*column).into(),
+                Value::UInt(at as u64 + 1),
+            ];
+            // It refers to nothing.
+            row.resize(12, Value::Null);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
 pub(super) fn check_constraints() -> VirtualTable {
     let columns = vec![
         ("CONSTRAINT_CATALOG", bytes_text(64).not_null()),
@@ -108,6 +154,9 @@ fn checks(core: &mut Core, request: &VirtualRequest) -> executor::Result<Virtual
 
 fn key_columns(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     each_table(core, request, |listed| {
+        if let Listed::Computed(_, def) = listed {
+            return declared_columns(def);
+        }
         let Some(def) = listed.def() else { return Vec::new() };
         let mut rows = Vec::new();
         for index in unique_keys(def) {

@@ -3,6 +3,7 @@
 use super::{DATABASES, VirtualDatabase, database};
 use crate::context::Core;
 use crate::error_map::catalog_error;
+use crate::privileges::Shows;
 use crate::shared::Shared;
 use catalog::{CatalogError, TableDef, TableEntry, ViewEntry, VirtualRequest, VirtualRow, VirtualTableDef};
 use executor::VirtualRows;
@@ -60,8 +61,15 @@ pub(super) fn failed(error: CatalogError) -> executor::Error {
     catalog_error(error, codes::query_interrupted).error.into()
 }
 
-/// The databases that a request wants, by name.
+/// The databases that a request wants and the session sees, by name.
 pub(super) fn database_names(core: &Core, request: &VirtualRequest) -> executor::Result<Vec<String>> {
+    let mut names = all_database_names(core, request)?;
+    names.retain(|name| core.sees_database(name));
+    Ok(names)
+}
+
+/// The databases that a request wants, whoever asks.
+fn all_database_names(core: &Core, request: &VirtualRequest) -> executor::Result<Vec<String>> {
     let catalog = &core.shared.catalog;
     let mut names = match request.values(DATABASE_KEY) {
         Some(values) => {
@@ -84,7 +92,6 @@ pub(super) fn database_names(core: &Core, request: &VirtualRequest) -> executor:
             names
         }
     };
-    names.retain(|name| core.sees_database(name));
     names.sort_unstable();
     // One of an older directory may be named like a computed one, and is hidden by it.
     names.dedup();
@@ -93,10 +100,18 @@ pub(super) fn database_names(core: &Core, request: &VirtualRequest) -> executor:
 
 type ListedTables = Box<dyn Iterator<Item = executor::Result<Listed>>>;
 
-/// The tables that a request wants, one after the other.
+/// The tables that a request wants and the session is shown, one after the other.
 pub(super) fn tables(core: &Core, request: &VirtualRequest) -> executor::Result<ListedTables> {
+    Ok(tables_of(core, database_names(core, request)?, request, core.shows()))
+}
+
+/// The tables that a request wants, whoever asks: for tables that MySQL keeps as others, which who may read them reads whole.
+pub(super) fn all_tables(core: &Core, request: &VirtualRequest) -> executor::Result<ListedTables> {
+    Ok(tables_of(core, all_database_names(core, request)?, request, core.shows().everything()))
+}
+
+fn tables_of(core: &Core, names: Vec<String>, request: &VirtualRequest, shows: Shows) -> ListedTables {
     let shared = Arc::clone(&core.shared);
-    let shows = core.shows();
     let wanted: Option<Vec<String>> = request.values(TABLE_KEY).map(<[String]>::to_vec);
     let of_database = move |name: String| -> ListedTables {
         if let Some(database) = database(&name) {
@@ -120,7 +135,7 @@ pub(super) fn tables(core: &Core, request: &VirtualRequest) -> executor::Result<
             Err(error) => Box::new(std::iter::once(Err(failed(error)))),
         }
     };
-    Ok(Box::new(database_names(core, request)?.into_iter().flat_map(of_database)))
+    Box::new(names.into_iter().flat_map(of_database))
 }
 
 fn look_up(shared: &Shared, database: &str, table: &str) -> catalog::Result<Option<Listed>> {

@@ -11,6 +11,7 @@
 //! 3. Nothing here can be changed, locked or dropped.
 
 mod account_rows;
+mod attributes;
 mod characters;
 mod column;
 mod column_statistics;
@@ -25,6 +26,7 @@ mod extensions;
 mod innodb_dictionary;
 mod innodb_metrics;
 mod innodb_spaces;
+mod innodb_stats;
 mod innodb_temp_table_info;
 mod innodb_trx;
 mod innodb_types;
@@ -48,12 +50,13 @@ mod tables;
 mod time_zones;
 mod views;
 
+pub(crate) use attributes::{DeclaredKey, attributes};
 pub(crate) use characters::collation_rows;
 pub(crate) use innodb_trx::running_statement;
 pub(crate) use lock_data::lock_data;
 pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transaction_id};
 pub(crate) use quiet::is_emptied;
-pub(crate) use statistics::index_rows_of_show;
+pub(crate) use statistics::{computed_index_rows_of_show, index_rows_of_show};
 pub(crate) use tables::{computed_status_row, status_row, view_status_row};
 
 use crate::context::Core;
@@ -111,6 +114,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     tables.extend(extensions::definitions());
     tables.extend(innodb_dictionary::definitions());
     tables.extend(innodb_spaces::definitions());
+    tables.extend(innodb_stats::tables());
     tables.extend(stages::tables());
     tables.extend(quiet::tables());
     tables.extend(time_zones::tables());
@@ -215,13 +219,11 @@ fn listed(rows: Vec<catalog::VirtualRow>) -> VirtualRows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use catalog::VIRTUAL_COLUMNS_MAX;
 
     #[test]
     fn definitions_are_whole() {
         for table in TABLES.iter() {
             let def = &table.def;
-            assert!(def.columns.len() <= VIRTUAL_COLUMNS_MAX, "{}", def.name);
             assert!(database(def.database).is_some(), "{}", def.name);
             for (at, column) in def.columns.iter().enumerate() {
                 assert_eq!(def.column_index(column.name), Some(at), "{}.{} twice", def.name, column.name);

@@ -3,7 +3,7 @@
 //!
 //! Their columns were asked of MySQL 9.7 and lie in `quiet/*.txt`: `=table`, with `emptied` where TRUNCATE is allowed, then a line `name null|full collation|- type` for each column.
 
-use super::column::columns;
+use super::column::{columns, has_own_names};
 use super::{INFORMATION_SCHEMA, MYSQL, PERFORMANCE_SCHEMA, SYS, VirtualTable, listed};
 use crate::context::Core;
 use catalog::{VirtualRequest, VirtualTableDef};
@@ -29,7 +29,7 @@ pub(super) fn tables() -> Vec<VirtualTable> {
                 columns: columns(list),
                 keys: Vec::new(),
                 rows: 0.0,
-                is_view: database == SYS || database == INFORMATION_SCHEMA,
+                is_view: database == SYS || database == INFORMATION_SCHEMA && has_own_names(name),
                 is_dictionary: false,
             };
             let rows = if database == MYSQL && name == "component" { components } else { rows };

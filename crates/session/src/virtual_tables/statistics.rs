@@ -1,16 +1,17 @@
 //! `information_schema.STATISTICS`: the parts of indexes.
 
-use super::VirtualTable;
+use super::attributes::attributes;
 use super::column::{bytes_text, folded, information_schema, int, long_text, octets, unsigned_int};
-use super::listing::{failed, tables};
+use super::listing::{Listed, failed, tables};
+use super::{PERFORMANCE_SCHEMA, VirtualTable};
 use crate::context::Core;
-use catalog::{TableDef, VirtualRequest, VirtualRow, Visibility};
+use catalog::{TableDef, VirtualRequest, VirtualRow, VirtualTableDef, Visibility};
 use executor::VirtualRows;
 use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value};
 
 /// Position of CARDINALITY, which needs the table open.
-const CARDINALITY: usize = 10;
+const CARDINALITY: usize = 9;
 
 pub(super) fn table() -> VirtualTable {
     let columns = vec![
@@ -39,13 +40,16 @@ pub(super) fn table() -> VirtualTable {
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let shared = Arc::clone(&core.shared);
     let with_rows = request.uses(CARDINALITY);
-    let of_table = move |listed: executor::Result<super::listing::Listed>| {
+    let of_table = move |listed: executor::Result<Listed>| {
         let made = listed.and_then(|listed| {
             let cardinality = match with_rows {
                 true => listed.open(&shared).map_err(failed)?.map(|entry| entry.storage.rows_estimate() as i64),
                 false => None,
             };
-            Ok(listed.def().map_or_else(Vec::new, |def| of_stored(def, cardinality)))
+            Ok(match &listed {
+                Listed::Computed(_, def) => of_computed(def),
+                listed => listed.def().map_or_else(Vec::new, |def| of_stored(def, cardinality)),
+            })
         });
         match made {
             Ok(rows) => rows.into_iter().map(Ok).collect::<Vec<_>>(),
@@ -57,11 +61,54 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
 
 /// The row of SHOW INDEX: that of the table without catalogue and schemas.
 pub(crate) fn index_rows_of_show(def: &TableDef, cardinality: i64) -> impl Iterator<Item = VirtualRow> {
-    of_stored(def, Some(cardinality)).into_iter().map(|mut row| {
-        row.remove(4);
-        row.drain(..2);
-        row
-    })
+    of_stored(def, Some(cardinality)).into_iter().map(without_place)
+}
+
+/// The same for a computed table.
+pub(crate) fn computed_index_rows_of_show(def: &VirtualTableDef) -> impl Iterator<Item = VirtualRow> {
+    of_computed(def).into_iter().map(without_place)
+}
+
+fn without_place(mut row: VirtualRow) -> VirtualRow {
+    row.remove(4);
+    row.drain(..2);
+    row
+}
+
+/// The keys that MySQL's table has: those of `performance_schema` hash, and have no order.
+fn of_computed(def: &VirtualTableDef) -> Vec<VirtualRow> {
+    let hashes = def.database == PERFORMANCE_SCHEMA;
+    let mut rows = Vec::new();
+    for key in &attributes(def).keys {
+        for (at, (column, descends)) in key.columns.iter().enumerate() {
+            let nullable = def.column_index(column).is_some_and(|at| def.columns[at].ty.nullable);
+            rows.push(vec![
+                "def".into(),
+                def.database.into(),
+                def.name.into(),
+                Value::Int(i64::from(!key.unique)),
+                def.database.into(),
+                key.name.into(),
+                Value::UInt(at as u64 + 1),
+                (*column).into(),
+                match (hashes, *descends) {
+                    (true, _) => Value::Null,
+                    (false, true) => "D".into(),
+                    (false, false) => "A".into(),
+                },
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                if nullable { "YES" } else { "" }.into(),
+                if hashes { "HASH" } else { "BTREE" }.into(),
+                "".into(),
+                "".into(),
+                "YES".into(),
+                Value::Null,
+            ]);
+        }
+    }
+    rows
 }
 
 fn of_stored(def: &TableDef, cardinality: Option<i64>) -> Vec<VirtualRow> {

@@ -25,10 +25,16 @@ impl Date {
     /// Appends `YYYY-MM-DD`.
     #[inline]
     pub fn write_to(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.text());
+    }
+
+    /// `YYYY-MM-DD`.
+    #[inline]
+    pub fn text(self) -> [u8; 10] {
         let year = self.year();
         let ([a, b], [c, d]) = (two((year / 100) as u8), two((year % 100) as u8));
         let ([e, f], [g, h]) = (two(self.month()), two(self.day()));
-        out.extend_from_slice(&[a, b, c, d, b'-', e, f, b'-', g, h]);
+        [a, b, c, d, b'-', e, f, b'-', g, h]
     }
 
     /// `20240131`.

@@ -1,6 +1,7 @@
-//! Many values of one type appended at once.
+//! Many values appended at once: of one type, or all of another column.
 
 use super::{Column, Data};
+use ::memory::Excess;
 use types::{Date, DateTime, Decimal, Time, Timestamp, Value};
 
 /// A type of values that take the same room each, and have a vector of their own in a column.
@@ -54,6 +55,27 @@ impl Column {
             }
             _ => values.for_each(|value| self.push_decimal(Decimal::new(value, scale))),
         }
+    }
+}
+
+impl Column {
+    /// Appends all values of another column.
+    pub fn append(&mut self, from: &Column) -> Result<(), Excess> {
+        if self.len == 0 {
+            self.become_like(from);
+        }
+        let text_bytes = if let Data::Bytes(strings) = &from.data { strings.bytes.len() } else { 0 };
+        self.reserve(from.len, text_bytes)?;
+        match (&mut self.data, &from.data) {
+            (Data::Bytes(to), Data::Bytes(strings)) if !from.has_nulls() => {
+                let start = to.bytes.len();
+                to.bytes.extend_from_slice(&strings.bytes);
+                to.ends.extend(strings.ends.iter().map(|end| start + end));
+                self.len += from.len;
+            }
+            _ => self.gather(from, 0..from.len),
+        }
+        Ok(())
     }
 }
 

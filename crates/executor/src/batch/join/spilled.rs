@@ -8,7 +8,7 @@
 //! 2. Left rows without a key that must be given out are in the first partition.
 //! 3. The right side's partitions stay as long as the table would: a join that runs again divides its left side only.
 
-use super::{Building, HashTable, NO_ROW};
+use super::{Building, HashTable, NO_ROW, Pairs};
 use crate::batch::Sink;
 use crate::batch::chunk::Chunk;
 use crate::batch::column::{Column, Data};
@@ -393,7 +393,7 @@ impl<'a> Exec<'a> {
         let mut left = probe.reader(part);
         let mut chunk = Chunk::default();
         let mut out = Chunk::default();
-        let (mut pairs, mut kept) = (Vec::new(), Vec::new());
+        let (mut pairs, mut kept) = (Pairs::default(), Vec::new());
         let mut number = 0;
         while left.read(self, &mut chunk)? {
             let keys = ChunkKeys(chunk.take(KEY).unwrap_or_default());
@@ -412,11 +412,12 @@ impl<'a> Exec<'a> {
                         if !pairs_of {
                             break;
                         }
-                        pairs.push((*row, at));
+                        pairs.push(*row, at);
                         if pairs.len() >= rows_max {
-                            if self.pass_pairs(join, table, &chunk, &mut pairs, &mut out, sink)? == Flow::Stop {
+                            if self.pass_pairs(join, table, &chunk, &pairs, &mut out, sink)? == Flow::Stop {
                                 return Ok(Flow::Stop);
                             }
+                            pairs.clear();
                             chunk.load(usize::from(*row), &mut self.frame);
                         }
                     }
@@ -425,15 +426,16 @@ impl<'a> Exec<'a> {
                 match join.kind {
                     JoinKind::Semi if !done && matched.get(this) => kept.push(*row),
                     JoinKind::Anti if last && !matched.get(this) => kept.push(*row),
-                    JoinKind::Left if last && !matched.get(this) => pairs.push((*row, NO_ROW)),
+                    JoinKind::Left if last && !matched.get(this) => pairs.push(*row, NO_ROW),
                     _ => {}
                 }
             }
             self.forget_lookups();
             number += chunk.len() as u64;
-            if !pairs.is_empty() && self.pass_pairs(join, table, &chunk, &mut pairs, &mut out, sink)? == Flow::Stop {
+            if pairs.len() > 0 && self.pass_pairs(join, table, &chunk, &pairs, &mut out, sink)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
+            pairs.clear();
             if !kept.is_empty() && self.pass_kept(&chunk, &mut kept, &mut out, sink)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }

@@ -182,6 +182,18 @@ impl HashTable {
         self.find_word(wanted.word, candidate, |row| self.texts.get(row) == wanted.text)
     }
 
+    /// The first row with a lone integer from a candidate on, in a table of lone integers.
+    #[inline(always)]
+    fn find_lone(&self, word: u64, candidate: u32) -> u32 {
+        let mut row = candidate;
+        while let Some(entry) = self.entries.get(row as usize)
+            && entry.word != word
+        {
+            row = entry.next;
+        }
+        row
+    }
+
     #[inline]
     fn find_word(&self, word: u64, candidate: u32, same_text: impl Fn(usize) -> bool) -> u32 {
         let mut row = candidate;
@@ -194,17 +206,36 @@ impl HashTable {
         row
     }
 
-    /// Finds the first row with each of the keys at some places. In two rounds, so that what is loaded from afar in one does not wait for what the other makes
-    /// of it.
+    /// Finds the first row with each of the keys at some places. In rounds, so that what is loaded from afar in one does not wait for what the other makes of it:
+    /// heads, then their entries, then what is compared.
     pub(super) fn find_integers(&self, keys: &[i64], places: &[u16], mut found: impl FnMut(usize, u32)) {
+        let Some(last) = self.entries.len().checked_sub(1) else { return places.iter().for_each(|at| found(usize::from(*at), NO_ROW)) };
         let mut candidates = [NO_ROW; ROUND];
+        let mut entries = [Entry { word: 0, next: NO_ROW }; ROUND];
         for places in places.chunks(ROUND) {
             for (candidate, at) in candidates.iter_mut().zip(places) {
                 *candidate = self.candidate(&self.wanted(Key::Int(keys[usize::from(*at)])));
             }
-            for (candidate, at) in candidates.iter().zip(places) {
+            for (entry, candidate) in entries.iter_mut().zip(&candidates[..places.len()]) {
+                // Of an empty bucket the last row, and no branch: half of them may be empty.
+                *entry = self.entries[(*candidate as usize).min(last)];
+            }
+            // Those behind them are looked at for every key that has several rows, or shares its bucket.
+            let behind = entries[..places.len()].iter().filter_map(|entry| self.entries.get(entry.next as usize));
+            std::hint::black_box(behind.fold(0, |all, entry| all ^ entry.word));
+            for ((candidate, entry), at) in candidates.iter().zip(&entries).zip(places) {
                 let at = usize::from(*at);
-                found(at, self.find_word(keys[at] as u64, *candidate, |row| self.texts.get(row).is_empty()));
+                let word = keys[at] as u64;
+                let row = if *candidate == NO_ROW {
+                    NO_ROW
+                } else if !self.texts.ends.is_empty() {
+                    self.find_word(word, *candidate, |row| self.texts.get(row).is_empty())
+                } else if entry.word == word {
+                    *candidate
+                } else {
+                    self.find_lone(word, entry.next)
+                };
+                found(at, row);
             }
         }
     }
@@ -220,6 +251,7 @@ impl HashTable {
     #[inline]
     pub(super) fn following(&self, row: u32) -> u32 {
         match self.entries.get(row as usize) {
+            Some(entry) if self.texts.ends.is_empty() => self.find_lone(entry.word, entry.next),
             Some(entry) => self.find_word(entry.word, entry.next, |other| self.texts.get(other) == self.texts.get(row as usize)),
             _ => NO_ROW,
         }
