@@ -98,6 +98,7 @@ fn stress(frames: usize, pages: u64, threads: u64, rounds: u64, seed: u64) {
             })
             .collect();
         let (pool, done) = (&pool, &done);
+        let _done = sync::SetAtEnd(done);
         // The log is small: without checkpoints writers would wait for ever.
         scope.spawn(move || {
             while !done.load(Ordering::SeqCst) {
@@ -108,7 +109,6 @@ fn stress(frames: usize, pages: u64, threads: u64, rounds: u64, seed: u64) {
         for worker in workers {
             worker.join().expect("no panic");
         }
-        done.store(true, Ordering::SeqCst);
     });
     cleaner.stop();
     for page in 1..=pages {

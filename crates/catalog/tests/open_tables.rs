@@ -139,6 +139,7 @@ fn many_use_tables_while_others_make_and_drop_some() {
     let given: Vec<AtomicU64> = (0..TABLES).map(|_| AtomicU64::new(0)).collect();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _stop = sync::SetAtEnd(&stop);
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 engine.purge_all();
@@ -173,7 +174,6 @@ fn many_use_tables_while_others_make_and_drop_some() {
             .collect();
         users.into_iter().for_each(|user| user.join().unwrap());
         ddl.join().unwrap();
-        stop.store(true, Ordering::Relaxed);
     });
     for (no, given) in given.iter().enumerate() {
         let entry = catalog.table("d", &format!("t{no}")).unwrap();

@@ -339,6 +339,7 @@ fn sessions_at_once_leave_no_row_that_refers_to_nothing() {
     for round in 0..3 {
         let (done, stop) = (AtomicU64::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
+            let _stop = sync::SetAtEnd(&stop);
             for number in 0..6 {
                 let (options, done, stop) = (server.options(Some("d")), &done, &stop);
                 scope.spawn(move || {
@@ -358,8 +359,6 @@ fn sessions_at_once_leave_no_row_that_refers_to_nothing() {
             harness::until("the sessions have done much", || done.load(Ordering::Relaxed) > 600);
             if round == 1 {
                 server.kill();
-            } else {
-                stop.store(true, Ordering::Relaxed);
             }
         });
         if round == 1 {

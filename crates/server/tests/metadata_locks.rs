@@ -137,6 +137,7 @@ fn nothing_is_committed_under_the_read_lock() {
     let (mut keeper, stop) = (connect(&server), std::sync::atomic::AtomicBool::new(false));
     keeper.query_drop("INSERT INTO t VALUES (1, 0), (2, 0), (3, 0), (4, 0)").expect("rows");
     std::thread::scope(|scope| {
+        let _stop = sync::SetAtEnd(&stop);
         for n in 1..=4 {
             let (mut writer, stop) = (connect(&server), &stop);
             scope.spawn(move || {
@@ -161,7 +162,6 @@ fn nothing_is_committed_under_the_read_lock() {
             }
             keeper.query_drop("UNLOCK TABLES").expect("the end");
         }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 

@@ -6,6 +6,7 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sync::SetAtEnd;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
 /// Rows whose indexes take long enough to build that others come in between.
@@ -192,6 +193,7 @@ fn indexes_built_beside_writers_hold_what_a_full_scan_finds() {
     let (stop, building) = (AtomicBool::new(false), AtomicBool::new(false));
     let (fresh, during) = (AtomicU64::new(ROWS * 10), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let _stop = SetAtEnd(&stop);
         for no in 0..3 {
             let (server, stop, building, fresh, during) = (&server, &stop, &building, &fresh, &during);
             scope.spawn(move || write_until(server, seed + no, stop, building, during, |c, random| write(c, random, fresh)));
@@ -227,7 +229,6 @@ fn indexes_built_beside_writers_hold_what_a_full_scan_finds() {
                 c.query_drop(&undo).expect("dropped");
             }
         }
-        stop.store(true, Ordering::Release);
     });
     let mut c = connect(&server);
     compare(&mut c, true);
@@ -508,6 +509,7 @@ fn tables_copied_beside_writers_hold_what_the_writers_wrote() {
     let (stop, copying) = (AtomicBool::new(false), AtomicBool::new(false));
     let (fresh, during) = (AtomicU64::new(COPIED * 10), AtomicU64::new(0));
     std::thread::scope(|scope| {
+        let _stop = SetAtEnd(&stop);
         for no in 0..3 {
             let (server, stop, copying, fresh, during) = (&server, &stop, &copying, &fresh, &during);
             scope.spawn(move || write_until(server, seed + no, stop, copying, during, |c, random| write_both(c, random, fresh, COPIED)));
@@ -543,7 +545,6 @@ fn tables_copied_beside_writers_hold_what_the_writers_wrote() {
             copying.store(false, Ordering::Release);
             are_the_same(&mut c, ddl);
         }
-        stop.store(true, Ordering::Release);
     });
     are_the_same(&mut c, "the end");
     println!("{} transactions beside the copies", during.load(Ordering::Relaxed));

@@ -1,12 +1,24 @@
-//! Events: a one-shot flag and a re-arming signal, both one word.
+//! Events: a one-shot flag and a re-arming signal, both one word, and a flag that is set when its holder goes.
 
 use crate::futex::{self, Woken};
-use crate::platform::atomic::{AtomicU32, Ordering};
+use crate::platform::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Instant;
 
 const CLEAR: u32 = 0;
 const SET: u32 = 1;
 const CLEAR_WITH_WAITERS: u32 = 2;
+
+/// Sets a flag when it goes, also by a panic. Threads of a scope that work until a flag is set end by it whatever becomes of the scope's body; without it a body that panics
+/// waits for them for ever.
+#[derive(Debug)]
+pub struct SetAtEnd<'a>(pub &'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        // Release: what was written before is visible to who sees the flag.
+        self.0.store(true, Ordering::Release);
+    }
+}
 
 /// A one-shot event: once set it stays set, and everyone who waits passes.
 #[derive(Debug)]

@@ -42,7 +42,7 @@ pub mod futex;
 pub mod futex;
 
 pub use crossbeam_utils::CachePadded;
-pub use event::{Event, Signal};
+pub use event::{Event, SetAtEnd, Signal};
 pub use mutex::{Mutex, MutexGuard};
 pub use platform::{Arc, atomic, cell, hint, thread};
 pub use rank::Rank;

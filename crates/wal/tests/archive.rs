@@ -212,16 +212,10 @@ fn a_pin_holds_against_checkpoints_that_come_meanwhile() {
     let disk = SimDisk::new(1);
     let wal = create(&disk, WalConfig::small());
     let stop = AtomicBool::new(false);
-    struct Stop<'a>(&'a AtomicBool);
-    impl Drop for Stop<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
     std::thread::scope(|scope| {
-        let _stop = Stop(&stop);
+        let _stop = sync::SetAtEnd(&stop);
         scope.spawn(|| {
-            let _stop = Stop(&stop);
+            let _stop = sync::SetAtEnd(&stop);
             while !stop.load(Ordering::Relaxed) {
                 grow(&wal, SEGMENT_BYTES);
                 checkpoint(&wal);
