@@ -72,36 +72,79 @@ fn directory_is_sound(server: &Server) {
     assert!(output.status.success(), "{text}");
 }
 
-/// Runs `ddl` on a connection of its own. While it builds (or waits for its last moment), `meanwhile` is called with its connection's id, once; when the build was too quick for
-/// that, everything is done again with more rows.
-fn beside<T>(server: &Server, ddl: &str, settings: &[&str], undo: &str, mut meanwhile: impl FnMut(u32) -> T) -> (Result<(), Error>, T) {
-    let mut watcher = connect(server);
+/// What another session would see of the table's definition.
+fn definition(c: &mut Conn) -> Vec<String> {
+    c.query(
+        "SELECT CONCAT(column_name, ' ', is_nullable) FROM information_schema.columns WHERE table_schema = 'd' AND table_name = 't' UNION ALL \
+         SELECT CONCAT(index_name, ' ', column_name) FROM information_schema.statistics WHERE table_schema = 'd' AND table_name = 't'",
+    )
+    .expect("a list")
+}
+
+/// A statement that builds, as others see it.
+struct Build {
+    /// Its connection's.
+    id: u32,
+    watcher: Conn,
+    before: Vec<String>,
+}
+
+impl Build {
+    /// Begins a transaction of `c` that keeps the statement from its end, which waits for all who use the table. `false`: it had come to its end before.
+    fn hold(&mut self, c: &mut Conn) -> bool {
+        c.query_drop("BEGIN").expect("begun");
+        c.query_drop("SELECT 1 FROM t LIMIT 1").expect("read");
+        let in_time = definition(&mut self.watcher) == self.before;
+        if !in_time {
+            c.query_drop("ROLLBACK").expect("ended");
+        }
+        in_time
+    }
+
+    /// Until it waits for those who hold it.
+    fn waits(&mut self) {
+        until("the build waits", || state(&mut self.watcher, self.id) == "Waiting for table metadata lock");
+    }
+}
+
+/// Runs `ddl` on a connection of its own. While it builds (or waits for its last moment), `meanwhile` is called, once; when that comes too late (`None`), or the build was
+/// too quick for it, everything is done again with more rows, after `undo`.
+fn beside<T>(
+    server: &Server,
+    ddl: &str,
+    settings: &[&str],
+    undo: &str,
+    mut meanwhile: impl FnMut(&mut Build) -> Option<T>,
+) -> (Result<(), Error>, T) {
+    let mut build = Build { id: 0, watcher: connect(server), before: Vec::new() };
+    build.before = definition(&mut build.watcher);
     loop {
         let mut c = connect(server);
         settings.iter().for_each(|sql| c.query_drop(sql).expect("a setting"));
-        let id = c.connection_id();
+        build.id = c.connection_id();
         let is_over = AtomicBool::new(false);
         let (result, met) = std::thread::scope(|scope| {
             let run = scope.spawn(|| {
-                let result = c.query_drop(ddl);
-                is_over.store(true, Ordering::Release);
-                result
+                let _over = SetAtEnd(&is_over);
+                c.query_drop(ddl)
             });
-            let mut met = None;
+            let mut builds = false;
             until("the build", || {
-                if state(&mut watcher, id) == "altering table" {
-                    met = Some(meanwhile(id));
-                }
-                met.is_some() || is_over.load(Ordering::Acquire)
+                builds = state(&mut build.watcher, build.id) == "altering table";
+                builds || is_over.load(Ordering::Acquire)
             });
+            let met = if builds { meanwhile(&mut build) } else { None };
             (run.join().expect("no panic"), met)
         });
         if let Some(met) = met {
             return (result, met);
         }
         result.expect("nobody was in the way");
-        watcher.query_drop(undo).expect("undone");
-        watcher.query_drop("INSERT INTO t (a, b, c, d) SELECT a, b, NULL, d FROM t").expect("more rows");
+        build.watcher.query_drop(undo).expect("undone");
+        let more = "INSERT INTO t (a, b, c, d) SELECT a, b, last.c + id * 10, d FROM t, (SELECT MAX(c) AS c FROM t) AS last";
+        while let Err(error) = build.watcher.query_drop(more) {
+            assert!([1213, 1205].contains(&code(&error)), "{error}");
+        }
     }
 }
 
@@ -212,15 +255,19 @@ fn indexes_built_beside_writers_hold_what_a_full_scan_finds() {
             );
             let more = if of_rows { ", DROP INDEX i_f" } else { "" };
             let undo = format!("ALTER TABLE t DROP INDEX i_a, DROP INDEX i_d, DROP INDEX i_v, DROP INDEX i_w, DROP INDEX u_c{more}");
-            let (built, ()) = beside(&server, &ddl, &[], &undo, |id| {
-                let (mut long, mut watcher) = (connect(&server), connect(&server));
-                long.query_drop("BEGIN").expect("begun");
+            let (built, ()) = beside(&server, &ddl, &[], &undo, |build| {
+                let mut long = connect(&server);
+                if !build.hold(&mut long) {
+                    return None;
+                }
                 let all = ["UPDATE t SET a = a + 1, d = d + 1 WHERE id % 2000 = 5", "DELETE FROM t WHERE id % 2000 = 6"];
                 if all.iter().try_for_each(|sql| long.query_drop(sql)).is_err() {
-                    return long.query_drop("ROLLBACK").expect("a deadlock");
+                    long.query_drop("ROLLBACK").expect("a deadlock");
+                    return Some(());
                 }
-                until("the build waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
+                build.waits();
                 long.query_drop(if round == 3 { "ROLLBACK" } else { "COMMIT" }).expect("ended");
+                Some(())
             });
             building.store(false, Ordering::Release);
             built.expect("no duplicates");
@@ -249,12 +296,14 @@ fn a_duplicate_that_somebody_commits_meanwhile_ends_the_build() {
     ] {
         c.query_drop(before).expect("prepared");
         let mut other = connect(&server);
-        let (result, ()) = beside(&server, "CREATE UNIQUE INDEX u_c ON t (c)", &[], "DROP INDEX u_c ON t", |id| {
-            other.query_drop("BEGIN").expect("begun");
+        let (result, ()) = beside(&server, "CREATE UNIQUE INDEX u_c ON t (c)", &[], "DROP INDEX u_c ON t", |build| {
+            if !build.hold(&mut other) {
+                return None;
+            }
             other.query_drop(change).expect("changed");
-            let mut watcher = connect(&server);
-            until("the build waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
+            build.waits();
             other.query_drop("COMMIT").expect("committed");
+            Some(())
         });
         match (result, expected) {
             (Ok(()), None) => {
@@ -290,7 +339,7 @@ fn ends_leave_the_table_as_it_was(server: &Server, ddl: &str, first: &str) {
     let mut c = connect(server);
     let undo = "ALTER TABLE t DROP INDEX i_b, DROP INDEX i_d";
     // At work.
-    let (result, ()) = beside(server, ddl, &[], undo, |id| c.query_drop(format!("KILL QUERY {id}")).expect("killed"));
+    let (result, ()) = beside(server, ddl, &[], undo, |build| Some(c.query_drop(format!("KILL QUERY {}", build.id)).expect("killed")));
     if let Err(error) = &result {
         assert_eq!(code(error), 1317);
         assert_eq!(indexes(&mut c), ["PRIMARY"]);
@@ -300,14 +349,17 @@ fn ends_leave_the_table_as_it_was(server: &Server, ddl: &str, first: &str) {
     // In its last wait: killed, and by itself.
     for (settings, expected) in [(&[][..], 1317), (&["SET lock_wait_timeout = 1"][..], 1205)] {
         let mut other = connect(server);
-        let (result, ()) = beside(server, ddl, settings, undo, |id| {
-            other.query_drop("BEGIN").expect("begun");
+        let (result, ()) = beside(server, ddl, settings, undo, |build| {
+            if !build.hold(&mut other) {
+                return None;
+            }
             other.query_drop("UPDATE t SET b = 'changed' WHERE id = 9").expect("changed");
             if expected == 1317 {
-                let mut watcher = connect(server);
-                until("the build waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
-                watcher.query_drop(format!("KILL QUERY {id}")).expect("killed");
+                build.waits();
+                let kill = format!("KILL QUERY {}", build.id);
+                build.watcher.query_drop(kill).expect("killed");
             }
+            Some(())
         });
         assert_eq!(result.as_ref().map_err(code), Err(expected));
         assert_eq!(indexes(&mut c), ["PRIMARY"]);
@@ -316,10 +368,13 @@ fn ends_leave_the_table_as_it_was(server: &Server, ddl: &str, first: &str) {
     // More changes than may be noted.
     c.query_drop("SET GLOBAL innodb_online_alter_log_max_size = 65536").expect("set");
     let mut other = connect(server);
-    let (result, ()) = beside(server, ddl, &[], undo, |_| {
-        other.query_drop("BEGIN").expect("begun");
+    let (result, ()) = beside(server, ddl, &[], undo, |build| {
+        if !build.hold(&mut other) {
+            return None;
+        }
         other.query_drop("UPDATE t SET d = d + 1 WHERE id < 5000").expect("changed");
         other.query_drop("COMMIT").expect("committed");
+        Some(())
     });
     match result {
         Err(Error::MySqlError(error)) => {
@@ -342,19 +397,23 @@ fn ends_leave_the_table_as_it_was(server: &Server, ddl: &str, first: &str) {
 fn lock_shared_keeps_writers_out_and_readers_in() {
     let server = server(ROWS);
     let mut reader = connect(&server);
-    let (result, ()) = beside(&server, "ALTER TABLE t ADD INDEX i_b (b), LOCK=SHARED", &[], "DROP INDEX i_b ON t", |id| {
-        reader.query_drop("BEGIN").expect("begun");
+    let (result, ()) = beside(&server, "ALTER TABLE t ADD INDEX i_b (b), LOCK=SHARED", &[], "DROP INDEX i_b ON t", |build| {
+        if !build.hold(&mut reader) {
+            return None;
+        }
         let count: Option<u64> = reader.query_first("SELECT COUNT(*) FROM t WHERE id < 100").expect("read");
         assert_eq!(count, Some(99));
         let mut writer = connect(&server);
         let kind = format!(
-            "SELECT lock_type FROM performance_schema.metadata_locks WHERE owner_thread_id = {id} AND lock_status = 'GRANTED' AND object_type = 'TABLE'"
+            "SELECT lock_type FROM performance_schema.metadata_locks WHERE owner_thread_id = {} AND lock_status = 'GRANTED' AND object_type = 'TABLE'",
+            build.id
         );
         let kind: Option<String> = writer.query_first(kind).expect("locks");
         assert_eq!(kind.as_deref(), Some("SHARED_NO_WRITE"));
         writer.query_drop("SET lock_wait_timeout = 1").expect("set");
         assert_eq!(writer.query_drop("DELETE FROM t WHERE id = 1").as_ref().map_err(code), Err(1205));
         reader.query_drop("COMMIT").expect("ended");
+        Some(())
     });
     result.expect("built");
     let mut c = connect(&server);
@@ -375,13 +434,15 @@ fn progress_is_shown_while_it_builds_and_remembered_afterwards() {
     for (ddl, last) in
         [("ALTER TABLE t ADD INDEX i_b (b)", "log apply index)"), ("ALTER TABLE t FORCE, ADD INDEX i_b (b)", "log apply table)")]
     {
-        let (result, (id, current)) = beside(&server, ddl, &[], "DROP INDEX i_b ON t", |id| {
-            other.query_drop("BEGIN").expect("begun");
+        let (result, (id, current)) = beside(&server, ddl, &[], "DROP INDEX i_b ON t", |build| {
+            if !build.hold(&mut other) {
+                return None;
+            }
             other.query_drop("UPDATE t SET b = 'changed' WHERE id = 9").expect("changed");
-            until("the build waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
-            let current = stages(&mut watcher, "events_stages_current", id);
+            build.waits();
+            let current = stages(&mut watcher, "events_stages_current", build.id);
             other.query_drop("COMMIT").expect("committed");
-            (id, current)
+            Some((build.id, current))
         });
         result.expect("built");
         assert_eq!(current.len(), 1, "{current:?}");
@@ -397,25 +458,33 @@ fn progress_is_shown_while_it_builds_and_remembered_afterwards() {
 
 #[test]
 fn a_kill_during_a_build_leaves_nothing_behind() {
-    dies_during("ALTER TABLE t ADD INDEX i_b (b), ADD UNIQUE u_c (c)");
+    dies_during("ALTER TABLE t ADD INDEX i_b (b), ADD UNIQUE u_c (c)", "ALTER TABLE t DROP INDEX i_b, DROP INDEX u_c");
 }
 
 #[test]
 fn a_kill_during_a_copy_leaves_nothing_behind() {
-    dies_during("ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id), ADD INDEX i_id (id), ADD UNIQUE u_c (c)");
+    dies_during(
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id), ADD INDEX i_id (id), ADD UNIQUE u_c (c)",
+        "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id), DROP INDEX i_id, DROP INDEX u_c",
+    );
 }
 
-fn dies_during(ddl: &str) {
+fn dies_during(ddl: &str, undo: &str) {
     let mut server = server(ROWS);
     let mut c = connect(&server);
     let mut other = connect(&server);
     // The transaction that it waits for keeps the build from its end.
     let pid = server.pid();
-    let (result, ()) = beside(&server, ddl, &[], "ALTER TABLE t DROP INDEX u_c", |_| {
+    let (result, ()) = beside(&server, ddl, &[], undo, |build| {
+        let mut holder = connect(&server);
+        if !build.hold(&mut holder) {
+            return None;
+        }
         other.query_drop("UPDATE t SET b = 'kept' WHERE id = 9").expect("changed");
         other.query_drop("BEGIN").expect("begun");
         other.query_drop("UPDATE t SET b = 'lost' WHERE id = 10").expect("changed");
         Command::new("kill").args(["-9", &pid.to_string()]).status().expect("killed");
+        Some(())
     });
     assert!(result.is_err(), "the server is gone");
     drop((c, other));
@@ -559,30 +628,35 @@ fn what_somebody_commits_meanwhile_may_end_a_copy() {
     let server = server(ROWS);
     let mut c = connect(&server);
     let another_key = "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (c), ADD INDEX i_id (id), LOCK=NONE";
-    for (ddl, change, expected) in [
-        (another_key, "UPDATE t SET c = 70 WHERE id = 3", Some((1062, "Duplicate entry '70' for key 't.PRIMARY'"))),
-        (another_key, "UPDATE t SET c = NULL WHERE id = 3", Some((1138, "Invalid use of NULL value"))),
+    let old_key = "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id), DROP INDEX i_id, MODIFY c BIGINT";
+    for (ddl, undo, change, expected) in [
+        (another_key, old_key, "UPDATE t SET c = 70 WHERE id = 3", Some((1062, "Duplicate entry '70' for key 't.PRIMARY'"))),
+        (another_key, old_key, "UPDATE t SET c = NULL WHERE id = 3", Some((1138, "Invalid use of NULL value"))),
         (
             "ALTER TABLE t FORCE, ADD UNIQUE u_c (c)",
+            "ALTER TABLE t DROP INDEX u_c",
             "UPDATE t SET c = 70 WHERE id = 3",
             Some((1062, "Duplicate entry '70' for key 't.u_c'")),
         ),
         (
             "ALTER TABLE t MODIFY c BIGINT NOT NULL, LOCK=NONE",
+            "ALTER TABLE t MODIFY c BIGINT",
             "UPDATE t SET c = NULL WHERE id = 4",
             Some((1138, "Invalid use of NULL value")),
         ),
         // Two rows exchange their values.
-        (another_key, "UPDATE t SET c = 100 - c WHERE id IN (3, 7)", None),
+        (another_key, old_key, "UPDATE t SET c = 100 - c WHERE id IN (3, 7)", None),
     ] {
         c.query_drop("UPDATE t SET c = id * 10 WHERE id < 10").expect("prepared");
         let mut other = connect(&server);
-        let (result, ()) = beside(&server, ddl, &[], "SELECT 'it was too quick' FROM nowhere", |id| {
-            other.query_drop("BEGIN").expect("begun");
+        let (result, ()) = beside(&server, ddl, &[], undo, |build| {
+            if !build.hold(&mut other) {
+                return None;
+            }
             other.query_drop(change).expect("changed");
-            let mut watcher = connect(&server);
-            until("the copy waits", || state(&mut watcher, id) == "Waiting for table metadata lock");
+            build.waits();
             other.query_drop("COMMIT").expect("committed");
+            Some(())
         });
         match (result, expected) {
             (Ok(()), None) => assert_eq!(indexes(&mut c), ["i_id", "PRIMARY"]),
