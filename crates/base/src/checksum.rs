@@ -26,7 +26,7 @@ pub fn crc32c_extend(crc_of_body: u32, a: u64, b: u64) -> u32 {
 
 #[cfg(target_arch = "x86_64")]
 mod short {
-    use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
+    use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u16, _mm_crc32_u32, _mm_crc32_u64};
 
     /// By the processor's instruction; `None` where it has none.
     #[inline]
@@ -39,7 +39,12 @@ mod short {
     fn by_words(bytes: &[u8]) -> u32 {
         let (words, rest) = bytes.as_chunks::<8>();
         let crc = words.iter().fold(u64::from(u32::MAX), |crc, word| _mm_crc32_u64(crc, u64::from_le_bytes(*word)));
-        !rest.iter().fold(crc as u32, |crc, byte| _mm_crc32_u8(crc, *byte))
+        // At most one of each.
+        let (fours, rest) = rest.as_chunks::<4>();
+        let crc = fours.iter().fold(crc as u32, |crc, four| _mm_crc32_u32(crc, u32::from_le_bytes(*four)));
+        let (twos, rest) = rest.as_chunks::<2>();
+        let crc = twos.iter().fold(crc, |crc, two| _mm_crc32_u16(crc, u16::from_le_bytes(*two)));
+        !rest.iter().fold(crc, |crc, byte| _mm_crc32_u8(crc, *byte))
     }
 }
 

@@ -129,7 +129,27 @@ impl<'a> Reader<'a> {
         self.long_varint()
     }
 
+    /// All bytes at once where there are eight to be looked at: seven bits of each are moved together pair by pair.
     fn long_varint(&mut self) -> Result<u64, Malformed> {
+        const CONTINUES: u64 = 0x8080_8080_8080_8080;
+        let Some(word) = self.rest.first_chunk::<8>() else { return self.varint_by_bytes() };
+        let word = u64::from_le_bytes(*word);
+        let ends = !word & CONTINUES;
+        if ends == 0 {
+            return self.varint_by_bytes();
+        }
+        let bits = ends.trailing_zeros() + 1;
+        let value = word & !CONTINUES & (u64::MAX >> (64 - bits));
+        let value = value & 0x007f_007f_007f_007f | (value & 0x7f00_7f00_7f00_7f00) >> 1;
+        let value = value & 0x0000_3fff_0000_3fff | (value & 0x3fff_0000_3fff_0000) >> 2;
+        let value = value & 0x0000_0000_0fff_ffff | (value & 0x0fff_ffff_0000_0000) >> 4;
+        self.rest = &self.rest[bits as usize / 8..];
+        Ok(value)
+    }
+
+    /// Of nine bytes and more, or near the end.
+    #[cold]
+    fn varint_by_bytes(&mut self) -> Result<u64, Malformed> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
@@ -167,6 +187,21 @@ mod tests {
                 assert_eq!(r.varint(), Ok(v));
                 assert!(r.is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn varints_are_the_same_all_at_once_and_byte_by_byte() {
+        let mut random = 7u64;
+        for _ in 0..100_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Runs of bytes that go on, of every length, some of them written longer than they need be.
+            let mut bytes = (random ^ random >> 29).to_le_bytes().to_vec();
+            bytes.iter_mut().take(random as usize >> 60).for_each(|byte| *byte |= 0x80);
+            bytes.extend([random as u8 >> 1; 3]);
+            let (mut at_once, mut by_bytes) = (Reader::new(&bytes), Reader::new(&bytes));
+            assert_eq!(at_once.varint(), by_bytes.varint_by_bytes(), "{bytes:x?}");
+            assert_eq!(at_once.rest(), by_bytes.rest(), "{bytes:x?}");
         }
     }
 

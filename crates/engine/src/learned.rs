@@ -56,10 +56,11 @@ impl Learned {
     pub(crate) fn apply(&mut self, op: LogOp<'_>, undo: &UndoStore) -> Result<()> {
         match op {
             LogOp::RowChange { undo: address, record } => {
-                let decoded = UndoRecord::decode(record).map_err(|_| Error::corrupt("row change in the log"))?;
+                // Most are never read again; what is wrong with one is told to who reads it.
+                let txn = UndoRecord::txn_of(record).map_err(|_| Error::corrupt("row change in the log"))?;
                 undo.restore(address, record)?;
-                self.running.insert(decoded.txn, address);
-                self.seen(decoded.txn);
+                self.running.insert(txn, address);
+                self.seen(txn);
             }
             LogOp::RolledBackTo { txn, next } => {
                 self.running.insert(txn, next);

@@ -133,6 +133,13 @@ impl<'a> UndoRecord<'a> {
         }
     }
 
+    /// Whose the record with these bytes is; nothing else of it is looked at.
+    pub(crate) fn txn_of(bytes: &[u8]) -> Result<TxnId, Malformed> {
+        let mut r = Reader::new(bytes);
+        let _kind = r.u8()?;
+        Ok(TxnId(r.varint()?))
+    }
+
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new(bytes);
         let kind = r.u8()?;

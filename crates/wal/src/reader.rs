@@ -200,11 +200,17 @@ impl LogReader {
     }
 
     /// Brings `[at, at + len)` into the window; `false` when the files end before.
+    #[inline]
     fn fetch(&mut self, at: u64, len: usize) -> Result<bool, WalError> {
         let end = at + len as u64;
         if at >= self.window_start && end <= self.window_start + self.window_len as u64 {
             return Ok(true);
         }
+        self.fetch_next(at, end)
+    }
+
+    #[cold]
+    fn fetch_next(&mut self, at: u64, end: u64) -> Result<bool, WalError> {
         if self.take_piece(at, end) {
             return Ok(true);
         }

@@ -181,9 +181,14 @@ fn values(row: &[u8], types: &[u8]) -> Vec<String> {
 
 /// An engine without background threads over `directory`, and a service over it.
 pub fn open(directory: &Path) -> (Arc<Engine>, SqlService) {
-    let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory).expect("a directory"));
     let mut config = EngineConfig::default();
     config.pool.frames = 4096;
+    open_with(directory, config)
+}
+
+/// The same of an engine with other settings.
+pub fn open_with(directory: &Path, config: EngineConfig) -> (Arc<Engine>, SqlService) {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory).expect("a directory"));
     let engine = Engine::open(disk, Arc::new(RealClock::new()), config).expect("an engine");
     let catalog = Catalog::open(&engine).expect("a catalogue");
     let service = {

@@ -9,11 +9,12 @@
 //!
 //! # Start at
 //! `statements.rs` for whole statements, `tpcc.rs` for transactions of several, `texts.rs` and `parts.rs` for what they are made of; `instant.rs` for reads after
-//! changes of columns.
+//! changes of columns; `recovery.rs` for redo.
 
 mod client;
 mod instant;
 mod parts;
+mod recovery;
 mod statements;
 mod texts;
 mod tpcc;
@@ -33,4 +34,5 @@ fn main() {
     texts::run();
     tpcc::run(&directory.path().join("tpcc"));
     instant::run(&directory.path().join("instant"));
+    recovery::run(&directory.path().join("recovery"));
 }
