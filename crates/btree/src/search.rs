@@ -154,9 +154,14 @@ pub(crate) fn is_above_all<B: Bytes>(page: &B, key: &[u8]) -> bool {
         Ok(suffix) => suffix,
         Err(order) => return order == Ordering::Greater,
     };
-    let slot = page.slot_at(count - 1);
-    let order = slot.head().cmp(&head_of(suffix)).then_with(|| compare_rest::<B, false>(page, slot, suffix));
-    order == Ordering::Less
+    order_of_slot::<B, false>(page, count - 1, suffix) == Ordering::Less
+}
+
+/// How a slot's key compares with one that has the page's prefix and then this suffix.
+#[inline]
+fn order_of_slot<B: Bytes, const INNER: bool>(page: &B, slot: usize, suffix: &[u8]) -> Ordering {
+    let slot = page.slot_at(slot);
+    slot.head().cmp(&head_of(suffix)).then_with(|| compare_rest::<B, INNER>(page, slot, suffix))
 }
 
 /// What follows the page's prefix in `key`, or how the key compares with all keys that begin with the prefix.
@@ -205,6 +210,45 @@ pub(crate) fn child_slot<B: Bytes>(page: &B, key: &[u8]) -> usize {
     let position = search::<B, true>(page, key);
     // The child's own separator is its smallest possible key. An empty page has no children; torn bytes may look like one.
     if position.found { position.slot } else { position.slot.saturating_sub(1) }
+}
+
+/// The same for a key that is not below what the child in slot `from` is responsible for: fast where it belongs to one soon behind.
+pub(crate) fn child_slot_from<B: Bytes>(page: &B, from: usize, key: &[u8]) -> usize {
+    let count = (page.u16_at(COUNT) as usize).min(SLOTS_MAX);
+    let suffix = match without_prefix(page, page.u16_at(PREFIX_LEN) as usize, key) {
+        Ok(suffix) => suffix,
+        Err(Ordering::Less) => return from,
+        Err(_) => return count.saturating_sub(1).max(from),
+    };
+    let is_reached = |slot: usize| slot < count && order_of_slot::<B, true>(page, slot, suffix) != Ordering::Greater;
+    // Steps that double until one goes too far, then halves of the last one. `low` is reached, `low + step` is not.
+    let (mut low, mut step) = (from, 1);
+    while is_reached(low + step) {
+        low += step;
+        step *= 2;
+    }
+    while step > 1 {
+        let half = step / 2;
+        if is_reached(low + half) {
+            low += half;
+            step -= half;
+        } else {
+            step = half;
+        }
+    }
+    low
+}
+
+/// How the separator behind `slot` of an inner page compares with `key`; `None` where there is none.
+pub(crate) fn order_of_next<B: Bytes>(page: &B, slot: usize, key: &[u8]) -> Option<Ordering> {
+    let count = (page.u16_at(COUNT) as usize).min(SLOTS_MAX);
+    if slot + 1 >= count {
+        return None;
+    }
+    Some(match without_prefix(page, page.u16_at(PREFIX_LEN) as usize, key) {
+        Ok(suffix) => order_of_slot::<B, true>(page, slot + 1, suffix),
+        Err(order) => order.reverse(),
+    })
 }
 
 /// Page number of the child in `slot`.

@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use base::IndexId;
-use btree::{BTree, Direction, Resumed, Scanned, Seek};
+use btree::{BTree, Direction, Resumed, RunEnd, RunPlan, Scanned, Seek};
 use common::{Rig, Rng, get, put, put_all, remove, seek_model, verify};
 use sync::atomic::{AtomicBool, Ordering};
 
@@ -159,6 +159,37 @@ fn mixed_keys_agree_with_the_model() {
 #[test]
 fn a_tiny_pool_agrees_with_the_model() {
     random_operations(Shape::Mixed, 105, 3_000, 24);
+}
+
+/// Keys of every tenth number, then runs of what is between them.
+#[test]
+fn a_run_goes_into_neighbouring_leaves_at_once() {
+    let rig = Rig::new(1, 400);
+    let tree = rig.tree(7);
+    let mut model: Model = (0u64..20_000).map(|n| ((n * 10).to_be_bytes().to_vec(), vec![7; 50])).collect();
+    put_all(&tree, &model);
+    let sparse: Model = (0u64..40).map(|n| ((n * 1_500 + 3).to_be_bytes().to_vec(), vec![8; 50])).collect();
+    let list: Vec<(&[u8], &[u8])> = sparse.iter().map(|(key, value)| (key.as_slice(), value.as_slice())).collect();
+    // Leaves that ascending keys have filled have no room: each run of one key makes some in its own, so that all have.
+    for (key, value) in &list {
+        tree.make_room(key, value.len()).unwrap();
+    }
+    let pages = |from: usize| {
+        let mut run = tree.write_run(list[from].0, RunPlan::default()).unwrap();
+        let planned = run.plan(|no| list.get(from + no).copied()).unwrap();
+        (planned, run.page_no())
+    };
+    let ((count, _), last) = pages(0);
+    assert!(count >= 16, "{count} entries of as many leaves");
+    // Somebody has the last of these leaves: the run ends before it, and goes on with it next time.
+    let reader = rig.pool.shared(last).unwrap();
+    let ((fewer, end), _) = pages(0);
+    assert_eq!((fewer, end), (count - 1, RunEnd::Elsewhere));
+    drop(reader);
+    let ends = put_all(&tree, &sparse);
+    assert!(ends[..count].iter().all(|end| *end == ends[0]), "one record");
+    model.extend(sparse);
+    verify(&rig, &tree, &model);
 }
 
 #[test]

@@ -292,6 +292,15 @@ impl BufferPool {
         })
     }
 
+    /// Latches a page for changing if it is in memory and nobody has it now: never waits.
+    #[inline]
+    pub fn exclusive_if_free(&self, page: PageNo) -> Option<ExclusiveGuard<'_>> {
+        let cell = self.cell(page).ok()?;
+        let frame = word::try_exclusive_fast(cell)?.frame()?;
+        self.hit(frame);
+        Some(ExclusiveGuard::new(self, cell, page, frame))
+    }
+
     /// A page for reading without a latch, if it is in memory and nobody changes it now: never waits, and counts as no use.
     #[inline]
     pub fn peek(&self, page: PageNo) -> Option<OptimisticGuard<'_>> {

@@ -1,4 +1,4 @@
-//! Inserting staged rows: in the order of their keys, run by run into leaves, one mini-transaction, one undo record and one latch for all rows of a run.
+//! Inserting staged rows: in the order of their keys, run by run, one mini-transaction and one undo record for all rows of a run, which go into some neighbouring leaves.
 //!
 //! # Invariants
 //! 1. Either all staged rows are in, or none: then the caller inserts them one by one, in the order in which they were staged, which finds out what is in the way, waits
@@ -83,7 +83,7 @@ impl Session {
         let staged = &*staged;
         let mut done = 0;
         while done < staged.len() {
-            match self.insert_rows_of_leaf(table, staged, done)? {
+            match self.insert_rows_of_run(table, staged, done)? {
                 0 => return Ok(false),
                 count => done += count,
             }
@@ -106,8 +106,8 @@ impl Session {
         }
     }
 
-    /// Inserts those rows, from the one at `from` on, that belong to one leaf; returns how many: 0 when somebody or something is in the way.
-    fn insert_rows_of_leaf(&mut self, table: &Arc<Table>, staged: &Staged, from: usize) -> Result<usize> {
+    /// Inserts those rows, from the one at `from` on, that make a run; returns how many: 0 when somebody or something is in the way.
+    fn insert_rows_of_run(&mut self, table: &Arc<Table>, staged: &Staged, from: usize) -> Result<usize> {
         let primary = table.primary();
         let entry = |no: usize| staged.at(from + no).map(|(_, key, row)| (key, row));
         let Some((key, row)) = entry(0) else { return Ok(0) };
@@ -116,14 +116,15 @@ impl Session {
                 return Err(Error::Killed);
             }
             let mut run = primary.tree.write_run(key, std::mem::take(&mut self.buffers.run))?;
+            let (count, end) = run.plan(entry)?;
+            // Asked with all leaves latched.
             if self.engine.locks.has_gap_locks(primary.id) {
                 return Ok(0);
             }
-            let (count, end) = run.plan(entry)?;
             match end {
                 _ if count > 0 => {}
                 RunEnd::NoRoom => {
-                    drop(run);
+                    self.buffers.run = run.finish().1;
                     primary.tree.make_room(key, row.len())?;
                     continue;
                 }
@@ -184,7 +185,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Adds sorted entries, leaf by leaf.
+    /// Adds sorted entries, run by run.
     pub(crate) fn add_entries(&mut self, index: &Index, entries: &Entries) -> Result<()> {
         let mut done = 0;
         while let Some((key, value)) = entries.at(done) {
@@ -193,21 +194,20 @@ impl Session {
             }
             let entry = |no: usize| entries.at(done + no);
             let mut run = index.tree.write_run(key, std::mem::take(&mut self.buffers.run))?;
-            let planned = match self.engine.locks.has_gap_locks(index.id) {
-                true => (0, RunEnd::Found),
-                false => run.plan(entry)?,
-            };
-            match planned {
-                (0, RunEnd::NoRoom) => {
-                    drop(run);
+            // Asked with all leaves latched; and before, as planning is in vain where there are any.
+            let has_gap_locks = || self.engine.locks.has_gap_locks(index.id);
+            let planned = if has_gap_locks() { None } else { Some(run.plan(entry)?) };
+            match planned.filter(|_| !has_gap_locks()) {
+                Some((0, RunEnd::NoRoom)) => {
+                    self.buffers.run = run.finish().1;
                     index.tree.make_room(key, value.len())?;
                 }
-                (0, RunEnd::Found | RunEnd::Elsewhere) => {
+                None | Some((0, RunEnd::Found | RunEnd::Elsewhere)) => {
                     drop(run);
                     self.add_entry(index, key, entries.user_bytes_at(done))?;
                     done += 1;
                 }
-                (count, _) => {
+                Some((count, _)) => {
                     run.insert(self.running.id, entry, |_| {});
                     self.buffers.run = run.finish().1;
                     done += count;
