@@ -9,8 +9,8 @@ use base::{IndexId, PAGE_BYTES, PageNo, TxnId};
 use page_store::PageType;
 
 use crate::layout::{
-    CHILD_BYTES, COUNT, GARBAGE, HEAP_TOP, HINT, INDEX_ID, LEFT, LEVEL, PREFIX_LEN, PREFIX_WORD, Page, RIGHT, RUN, SLOT_BYTES, SLOTS, Slot,
-    TXN_MAX, TYPE, VALUE_LEN_BYTES, entry_bytes, heap_base, word_of,
+    CHILD_BYTES, COUNT, GARBAGE, HEAD_BYTES, HEAP_TOP, HINT, INDEX_ID, LEFT, LEVEL, PREFIX_LEN, PREFIX_WORD, Page, RIGHT, RUN, SLOT_BYTES,
+    SLOTS, Slot, TXN_MAX, TYPE, VALUE_LEN_BYTES, entry_bytes, head_of, heap_base, word_of,
 };
 use crate::node::{Fit, Node};
 
@@ -78,11 +78,16 @@ impl<'a> NodeMut<'a> {
 
     /// Makes this a page without entries. Page number and LSN stay.
     pub(crate) fn init(&mut self, identity: Identity, prefix: &[u8]) {
+        self.0[COUNT..].fill(0);
+        self.init_zeroed(identity, prefix);
+    }
+
+    /// The same where the page is zero behind its common header.
+    pub(crate) fn init_zeroed(&mut self, identity: Identity, prefix: &[u8]) {
         self.0[TYPE] = if identity.level == 0 { PageType::Leaf as u8 } else { PageType::Inner as u8 };
         self.set_u16(LEVEL, identity.level as usize);
         self.0[INDEX_ID..INDEX_ID + 4].copy_from_slice(&identity.index.0.to_le_bytes());
         self.set_txn_max(identity.txn_max);
-        self.0[COUNT..].fill(0);
         self.set_left(identity.left);
         self.set_right(identity.right);
         self.set_u16(HINT, u16::MAX as usize);
@@ -208,8 +213,12 @@ impl<'a> NodeMut<'a> {
     }
 
     /// Appends entries of an old image of this page, under the prefix now set, which they share.
-    fn copy_slots(&mut self, old: Node<'_>, slots: std::ops::Range<usize>) -> Result<(), NoRoom> {
-        if self.node().prefix_len() == old.prefix_len() { self.copy_entries(old, slots) } else { self.rebuild_entries(old, slots) }
+    pub(crate) fn copy_slots(&mut self, old: Node<'_>, slots: std::ops::Range<usize>) -> Result<(), NoRoom> {
+        match self.node().prefix_len().checked_sub(old.prefix_len()) {
+            Some(0) => self.copy_entries(old, slots),
+            Some(longer) if !old.is_inner() => self.copy_shortened(old, slots, longer),
+            _ => self.rebuild_entries(old, slots),
+        }
     }
 
     /// The same where the prefix has not changed: entries are copied as they are, which leaves the same bytes as [`NodeMut::rebuild_entries`].
@@ -227,6 +236,36 @@ impl<'a> NodeMut<'a> {
             let used = if inner { CHILD_BYTES + entry.rest_len() } else { bytes };
             self.0[top..top + used].copy_from_slice(&old.0[entry.offset()..entry.offset() + used]);
             self.set_slot(count, Slot(entry.0 & !0xffff | top as u64));
+            count += 1;
+        }
+        self.set_u16(COUNT, count);
+        self.set_u16(HEAP_TOP, top);
+        Ok(())
+    }
+
+    /// The same for a leaf whose prefix is by so many bytes longer now: suffixes lose them.
+    pub(crate) fn copy_shortened(&mut self, old: Node<'_>, slots: std::ops::Range<usize>, longer: usize) -> Result<(), NoRoom> {
+        let (mut count, mut top) = (self.node().count(), self.node().heap_top());
+        for slot in slots {
+            let (entry, value) = (old.slot(slot), old.leaf_value(slot));
+            let suffix_len = entry.suffix_len().checked_sub(longer).ok_or(NoRoom)?;
+            let bytes = entry_bytes(false, suffix_len, value.len());
+            if top - (SLOTS + count * SLOT_BYTES) < SLOT_BYTES + bytes {
+                return Err(NoRoom);
+            }
+            top -= bytes;
+            self.set_u16(top, value.len());
+            // What is left of the suffix in the heap stands directly before the value there, too.
+            let start = entry.offset() + VALUE_LEN_BYTES;
+            let end = start + entry.rest_len() + value.len();
+            let used = bytes - VALUE_LEN_BYTES;
+            self.0[top + VALUE_LEN_BYTES..top + bytes].copy_from_slice(&old.0[end - used..end]);
+            let rest = &old.0[start..start + entry.rest_len()];
+            let head = match longer.checked_sub(HEAD_BYTES) {
+                Some(skipped) => head_of(rest.get(skipped..).unwrap_or(&[])),
+                None => ((u64::from(entry.head()) << 32 | u64::from(head_of(rest))) << (8 * longer) >> 32) as u32,
+            };
+            self.set_slot(count, Slot(u64::from(head) << 32 | (suffix_len as u64) << 16 | top as u64));
             count += 1;
         }
         self.set_u16(COUNT, count);

@@ -207,8 +207,13 @@ impl<'a> Node<'a> {
     }
 
     /// Heap bytes of an entry.
+    #[inline]
     pub(crate) fn entry_bytes(self, slot: usize) -> usize {
-        entry_bytes(self.is_inner(), self.slot(slot).suffix_len(), self.value(slot).len())
+        let entry = self.slot(slot);
+        match self.is_inner() {
+            true => entry_bytes(true, entry.suffix_len(), CHILD_BYTES),
+            false => entry_bytes(false, entry.suffix_len(), self.u16_at(entry.offset()) as usize),
+        }
     }
 
     /// Free bytes between the slots and the heap.
@@ -224,6 +229,11 @@ impl<'a> Node<'a> {
     /// Bytes in use.
     pub(crate) fn used_bytes(self) -> usize {
         CAPACITY - self.free_bytes()
+    }
+
+    /// Bytes of all slots and entries.
+    pub(crate) fn all_entry_bytes(self) -> usize {
+        self.count() * SLOT_BYTES + heap_base(self.prefix_len()) - self.heap_top() - self.garbage()
     }
 
     /// How an entry would go in at `slot`.
@@ -269,7 +279,8 @@ impl<'a> Node<'a> {
     /// Length of the prefix under which these slots are kept when the others go: what they share, unless the old one takes less room.
     pub(crate) fn prefix_for(self, slots: std::ops::Range<usize>) -> usize {
         let shared = self.prefix_of(slots.clone());
-        if self.rewritten_bytes(slots, shared) <= CAPACITY { shared } else { self.prefix_len() }
+        // Under the prefix that they have they fit.
+        if shared == self.prefix_len() || self.rewritten_bytes(slots, shared) <= CAPACITY { shared } else { self.prefix_len() }
     }
 
     /// Length of the prefix that the page's keys share with `key`, which stands at `slot` among them. A lone key leaves its last four

@@ -271,6 +271,59 @@ pub(crate) fn load_page(mtr: &mut Mtr<'_>, page: PageRef, content: &Load, fresh:
     mtr.log(LOAD, Some(number), |out| out.extend_from_slice(&payload));
 }
 
+/// Does and logs [`LOAD`] of a page just allocated with the entries of `left` from `keep` on: the right half of a split.
+pub(crate) fn load_upper(mtr: &mut Mtr<'_>, right: PageRef, left: PageRef, keep: usize, identity: Identity) {
+    let node = Node::new(mtr.bytes(left));
+    if node.is_inner() {
+        // The first entry loses its key.
+        let content = Load::copy_of(node, keep..node.count(), identity);
+        return load_page(mtr, right, &content, true);
+    }
+    mtr.reset_page(right, BTree::page_type(identity.level) as u8, identity.index, identity.level);
+    let (left, page) = mtr.bytes_mut_pair(left, right);
+    copy_upper(page, Node::new(left), keep, identity);
+    mtr.log_of_page(LOAD, right, |page, out| encode_leaf(out, Node::new(page)));
+}
+
+/// Makes `page`, which is zero but for its common header, a leaf with the entries of another one from `keep` on.
+pub(crate) fn copy_upper(page: &mut [u8], old: Node<'_>, keep: usize, identity: Identity) {
+    let moved = keep..old.count();
+    let mut prefix = if moved.is_empty() { Vec::new() } else { old.key_vec(keep) };
+    prefix.truncate(old.prefix_for(moved.clone()));
+    let mut node = NodeMut::new(page);
+    node.init_zeroed(identity, &prefix);
+    node.copy_slots(old, moved).expect("a part of a page fits a page");
+}
+
+/// Payload of [`LOAD`] that makes a leaf as this one is, which has been filled in ascending order.
+pub(crate) fn encode_leaf(out: &mut Vec<u8>, node: Node<'_>) {
+    let identity = Identity {
+        index: node.index(),
+        level: node.level(),
+        left: node.left(),
+        right: node.right(),
+        txn_max: node.txn_max(),
+        run: node.run(),
+    };
+    encode_load(out, &identity, node.prefix(), node.count());
+    for slot in 0..node.count() {
+        let key = node.key(slot);
+        let [_, head, rest] = key.pieces();
+        put_varint(out, (head.len() + rest.len()) as u64);
+        out.extend_from_slice(head);
+        out.extend_from_slice(rest);
+        put_bytes(out, node.leaf_value(slot));
+    }
+}
+
+fn encode_load(out: &mut Vec<u8>, id: &Identity, prefix: &[u8], count: usize) {
+    for number in [u64::from(id.index.0), u64::from(id.level), id.left.0, id.right.0, id.txn_max.0, u64::from(id.run)] {
+        put_varint(out, number);
+    }
+    put_bytes(out, prefix);
+    put_varint(out, count as u64);
+}
+
 /// Does and logs [`APPEND`] with the entries of `right`, whose first separator in an inner page is `separator`. They fit.
 pub(crate) fn append_page(mtr: &mut Mtr<'_>, left: PageRef, right: PageRef, prefix_len: usize, separator: &[u8]) {
     let mut payload = Vec::new();
@@ -334,12 +387,7 @@ impl Load {
 
     /// Payload of [`LOAD`].
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        let id = &self.identity;
-        for number in [u64::from(id.index.0), u64::from(id.level), id.left.0, id.right.0, id.txn_max.0, u64::from(id.run)] {
-            put_varint(out, number);
-        }
-        put_bytes(out, &self.prefix);
-        put_varint(out, self.count as u64);
+        encode_load(out, &self.identity, &self.prefix, self.count);
         out.extend_from_slice(&self.entries);
     }
 }

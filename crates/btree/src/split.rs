@@ -151,8 +151,7 @@ impl BTree {
             txn_max: node.txn_max(),
             run: if point.ascending { node.run() } else { 0 },
         };
-        let content = Load::copy_of(node, point.keep..node.count(), identity);
-        ops::load_page(&mut mtr, right, &content, true);
+        ops::load_upper(&mut mtr, right, left, point.keep, identity);
         ops::truncate(&mut mtr, left, point.keep, right_no);
         if let Some(beyond) = beyond {
             ops::set_left(&mut mtr, beyond, right_no);
@@ -214,8 +213,8 @@ fn is_ascending(node: Node<'_>, slot: usize) -> bool {
 fn split_leaf(node: Node<'_>, slot: usize, key: &[u8], value_bytes: usize) -> SplitPoint {
     let count = node.count();
     let new = SLOT_BYTES + entry_bytes(false, key.len().saturating_sub(node.prefix_len()), value_bytes);
-    let behind = sizes(node).skip(slot).sum::<usize>();
     let ascending = is_ascending(node, slot);
+    let behind = if ascending { sizes(node).skip(slot).sum::<usize>() } else { 0 };
     // `keep` slots stay, and the new entry goes left or right.
     let (keep, left) = if !key.starts_with(node.prefix()) {
         // The key would cost all others their prefix: it gets a page of its own. It stands before or behind all of them.
@@ -226,7 +225,7 @@ fn split_leaf(node: Node<'_>, slot: usize, key: &[u8], value_bytes: usize) -> Sp
         // Much stands behind: it gets a page of its own once, instead of taking half of every page that the run fills.
         (slot, true)
     } else {
-        let half = (sizes(node).sum::<usize>() + new) / 2;
+        let half = (node.all_entry_bytes() + new) / 2;
         let mut best = (usize::MAX, 0, true);
         let mut consider = |bytes: usize, keep: usize, left: bool| best = best.min((bytes.abs_diff(half), keep, left));
         let mut before = 0usize;
@@ -236,6 +235,9 @@ fn split_leaf(node: Node<'_>, slot: usize, key: &[u8], value_bytes: usize) -> Sp
             }
             if slot >= keep && keep > 0 {
                 consider(before, keep, false);
+            }
+            if before >= half {
+                break; // the left page would only become larger
             }
             before += size;
         }

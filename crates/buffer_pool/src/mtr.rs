@@ -191,6 +191,15 @@ impl<'p> Mtr<'p> {
         put_op(&mut self.kept.body, op, page.unwrap_or(PageNo::NONE), write);
     }
 
+    /// The same with the page's bytes at hand, as they are now.
+    pub fn log_of_page(&mut self, op: u8, page: PageRef, write: impl FnOnce(&[u8], &mut Vec<u8>)) {
+        let held = *self.held(page);
+        self.changed = true;
+        // SAFETY: as in `bytes`; the body is other memory.
+        let bytes = unsafe { self.pool.frames().bytes(held.frame as usize) };
+        put_op(&mut self.kept.body, op, held.page, |out| write(bytes, out));
+    }
+
     /// Replaces bytes of a page; logged.
     #[inline]
     pub fn write_bytes(&mut self, page: PageRef, offset: usize, bytes: &[u8]) {
