@@ -16,7 +16,7 @@ struct Place {
 }
 
 /// An entry of an index by the first bytes of its key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Head {
     word: u128,
     /// The bytes behind it: with them most keys are known as a whole, and the arena need not be asked.
@@ -44,9 +44,51 @@ impl Head {
     }
 }
 
+/// Fewer entries are sorted by comparing alone.
+const BUCKETED_MIN: usize = 64;
+/// More, too: for them a second list of as many would take much memory.
+const BUCKETED_MAX: usize = 1 << 16;
+/// Buckets are numbered by at most so many bits.
+const BUCKET_BITS_MAX: u32 = 12;
+
 /// Brings entries into the order of their keys; those of one key into that of their numbers.
-pub(crate) fn sort_heads<'k>(heads: &mut [Head], key: impl Fn(u32) -> &'k [u8]) {
-    heads.sort_unstable_by(|a, b| a.cmp(b).then_with(|| key(a.no).cmp(key(b.no))).then(a.no.cmp(&b.no)));
+///
+/// Some of the first bits in which the keys differ number the bucket of each: where keys are spread evenly next to nothing is left to be compared. Where they are not, most
+/// of the work is the comparing that it would have been anyhow.
+pub(crate) fn sort_heads<'k>(heads: &mut Vec<Head>, key: impl Fn(u32) -> &'k [u8]) {
+    let order = |a: &Head, b: &Head| a.cmp(b).then_with(|| key(a.no).cmp(key(b.no))).then(a.no.cmp(&b.no));
+    if heads.is_sorted_by(|a, b| order(a, b).is_lt()) {
+        return;
+    }
+    let first = heads.first().map_or(0, |head| head.word);
+    let differing = heads.iter().fold(0, |bits, head| bits | (head.word ^ first));
+    if !(BUCKETED_MIN..=BUCKETED_MAX).contains(&heads.len()) || differing == 0 {
+        return heads.sort_unstable_by(order);
+    }
+    // Twice as many buckets as entries, about.
+    let bits = (heads.len().ilog2() + 1).min(BUCKET_BITS_MAX);
+    let bucket = |head: &Head| (head.word << differing.leading_zeros() >> (u128::BITS - bits)) as usize;
+    let mut places = vec![0u32; 1 << bits];
+    heads.iter().for_each(|head| places[bucket(head)] += 1);
+    let mut start = 0;
+    for place in &mut places {
+        (*place, start) = (start, start + *place);
+    }
+    let mut sorted = vec![Head::default(); heads.len()];
+    for head in heads.iter() {
+        let place = &mut places[bucket(head)];
+        sorted[*place as usize] = *head;
+        *place += 1;
+    }
+    // Now each place is the end of its bucket.
+    let mut start = 0;
+    for end in places {
+        if end - start > 1 {
+            sorted[start as usize..end as usize].sort_unstable_by(order);
+        }
+        start = end;
+    }
+    *heads = sorted;
 }
 
 /// Rows of one table that wait to be inserted together.
@@ -189,6 +231,33 @@ impl Staged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use env::SplitMix64;
+
+    /// Keys that are spread evenly, crowded, equal in their first bytes, and equal altogether.
+    #[test]
+    fn entries_are_sorted_as_their_keys_are() {
+        for seed in 0..300 {
+            let mut random = SplitMix64::new(seed);
+            let count = [3, 63, 64, 200, 1000, 5000][random.below(6) as usize];
+            let (shape, spread) = (random.below(5), 1 + random.below(64));
+            let mut one = || -> Vec<u8> {
+                let number = random.next() >> (64 - spread);
+                match shape {
+                    0 => number.to_be_bytes().to_vec(),
+                    1 => [&[7; 20][..], &number.to_be_bytes()].concat(),
+                    2 => [&[1; 30][..], &number.to_be_bytes()].concat(),
+                    3 => number.to_be_bytes()[..1 + random.below(8) as usize].to_vec(),
+                    _ => [&[u8::from(number == 0)][..], &random.below(3).to_be_bytes(), b"text"].concat(),
+                }
+            };
+            let keys: Vec<Vec<u8>> = (0..count).map(|_| one()).collect();
+            let mut heads: Vec<Head> = keys.iter().enumerate().map(|(no, key)| Head::of(key, no as u32)).collect();
+            sort_heads(&mut heads, |no| &keys[no as usize]);
+            let mut expected: Vec<u32> = (0..count as u32).collect();
+            expected.sort_by_key(|no| &keys[*no as usize]);
+            assert_eq!(heads.iter().map(|head| head.no).collect::<Vec<_>>(), expected, "seed {seed}, shape {shape}, {spread} bits");
+        }
+    }
 
     #[test]
     fn rows_come_in_the_order_of_their_keys_and_keep_their_numbers() {
