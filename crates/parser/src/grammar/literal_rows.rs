@@ -20,6 +20,17 @@ const FIELDS_AHEAD_MAX: usize = 1 << 16;
 /// Longer numbers have rules of their own.
 const NUMBER_BYTES_MAX: usize = 36;
 
+/// How many of eight bytes, from the lowest on, are digits before one that is none.
+#[inline]
+fn leading_digits(word: u64) -> usize {
+    const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+    const SIXES: u64 = u64::from_ne_bytes([6; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0xF0; 8]);
+    // A digit has the upper half of '0', and keeps it when six are added. A carry reaches only what stands behind a byte that is no digit.
+    let others = (word ^ ZEROS | word.wrapping_add(SIXES) ^ ZEROS) & HIGH;
+    others.trailing_zeros() as usize / 8
+}
+
 /// Reads fields.
 struct Scanner<'a> {
     sql: &'a [u8],
@@ -133,6 +144,13 @@ impl<'a> Scanner<'a> {
     #[inline]
     fn skip_digits(&mut self) -> bool {
         let from = self.at;
+        while let Some(word) = self.sql.get(self.at..).and_then(|rest| rest.first_chunk()) {
+            let digits = leading_digits(u64::from_le_bytes(*word));
+            self.at += digits;
+            if digits < size_of::<u64>() {
+                return self.at > from;
+            }
+        }
         while self.sql.get(self.at).is_some_and(u8::is_ascii_digit) {
             self.at += 1;
         }
@@ -179,5 +197,25 @@ impl<'a> Scanner<'a> {
         let word = self.sql.get(self.at..self.at + 4)?;
         self.at += 4;
         (word.eq_ignore_ascii_case(b"NULL") && self.is_end()).then_some(PlainLiteral::Null)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_counted_up_to_the_first_other_byte() {
+        for at in 0..8 {
+            for other in 0..=255u8 {
+                for behind in [b'0', b'9', 0, 0x2F, 0x3A, 0xFF] {
+                    let mut bytes = *b"90817263";
+                    bytes[at] = other;
+                    bytes[at + 1..].fill(behind);
+                    let expected = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    assert_eq!(leading_digits(u64::from_le_bytes(bytes)), expected, "{bytes:?}");
+                }
+            }
+        }
     }
 }
