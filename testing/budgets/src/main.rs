@@ -9,8 +9,9 @@
 //!
 //! # Start at
 //! `statements.rs` for whole statements, `tpcc.rs` for transactions of several, `texts.rs` and `parts.rs` for what they are made of; `instant.rs` for reads after
-//! changes of columns; `recovery.rs` for redo.
+//! changes of columns, `bulk.rs` for statements of a thousand rows; `recovery.rs` for redo.
 
+mod bulk;
 mod client;
 mod instant;
 mod parts;
@@ -34,5 +35,6 @@ fn main() {
     texts::run();
     tpcc::run(&directory.path().join("tpcc"));
     instant::run(&directory.path().join("instant"));
+    bulk::run(&directory.path().join("bulk"));
     recovery::run(&directory.path().join("recovery"));
 }
