@@ -671,3 +671,152 @@ fn what_somebody_commits_meanwhile_may_end_a_copy() {
     let first: Vec<(u64, u64)> = c.query("SELECT id, c FROM t WHERE c < 80 ORDER BY c").expect("rows");
     assert_eq!(first, [(1, 10), (2, 20), (7, 30), (4, 40), (5, 50), (6, 60), (3, 70)]);
 }
+
+/// Times that a build may be too quick for others.
+const TRIES: u32 = 100;
+
+/// Runs `ddl` and, while it waits for its end, `changes` in a transaction of another session that it waits for. When it has ended before, `undo` takes it back, and all
+/// is done again.
+fn with_changes(server: &Server, ddl: &str, settings: &[&str], undo: &str, changes: &[&str]) -> Result<(), Error> {
+    let (mut other, mut watcher) = (connect(server), connect(server));
+    other.query_drop("SET foreign_key_checks = 0").expect("set");
+    for _ in 0..TRIES {
+        let (result, in_time) = beside(server, ddl, settings, undo, |id| {
+            other.query_drop("BEGIN").expect("begun");
+            let changed = changes.iter().try_for_each(|sql| other.query_drop(sql));
+            let mut waits = false;
+            until("the build waits, or is over", || {
+                let now = state(&mut watcher, id);
+                waits = now == "Waiting for table metadata lock";
+                waits || now != "altering table"
+            });
+            let in_time = changed.is_ok() && waits;
+            other.query_drop(if in_time { "COMMIT" } else { "ROLLBACK" }).expect("ended");
+            in_time
+        });
+        if in_time {
+            return result;
+        }
+        result.expect("nobody was in the way");
+        watcher.query_drop(undo).expect("undone");
+    }
+    panic!("too quick each time: {ddl}")
+}
+
+#[test]
+fn a_counter_that_is_asked_for_beside_an_index_does_not_go_back_behind_others() {
+    let server = server(ROWS);
+    let mut c = connect(&server);
+    let counter = |c: &mut Conn| -> u64 {
+        c.query_drop("INSERT INTO t (a, b, d) VALUES (1, 'next', 1)").expect("added");
+        c.last_insert_id()
+    };
+    // Others have taken more numbers by then, or fewer.
+    for (row, expected) in [(20_000_000, 20_000_001), (5_000_000, 30_000_000)] {
+        let ddl = "ALTER TABLE t ADD INDEX i_b (b), AUTO_INCREMENT = 30000000, ALGORITHM=INPLACE, LOCK=NONE";
+        let ddl = if row > 10_000_000 { ddl.replace("30000000", "10000000") } else { ddl.to_owned() };
+        let insert = format!("REPLACE INTO t (id, a, b, d) VALUES ({row}, 1, 'far', 1)");
+        with_changes(&server, &ddl, &[], "DROP INDEX i_b ON t", &[&insert]).expect("built");
+        assert_eq!(counter(&mut c), expected);
+        is_sound(&mut c);
+        c.query_drop("DROP INDEX i_b ON t").expect("dropped");
+    }
+}
+
+#[test]
+fn a_foreign_key_that_nobody_checks_comes_beside_writers() {
+    let server = server(ROWS);
+    let mut c = connect(&server);
+    c.query_drop("CREATE TABLE p (id INT PRIMARY KEY)").expect("made");
+    c.query_drop("INSERT INTO p VALUES (1), (2)").expect("rows");
+    let off = ["SET foreign_key_checks = 0"];
+    let ddl = "ALTER TABLE t ADD INDEX i_b (b), ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES p (id), ALGORITHM=INPLACE, LOCK=NONE";
+    let undo = "ALTER TABLE t DROP FOREIGN KEY f, DROP INDEX f, DROP INDEX i_b";
+    let changes = ["UPDATE t SET a = 77 WHERE id = 5", "DELETE FROM p WHERE id = 2", "REPLACE INTO p VALUES (3)"];
+    with_changes(&server, ddl, &off, undo, &changes).expect("built");
+    is_sound(&mut c);
+    assert_eq!(indexes(&mut c), ["f", "i_b", "PRIMARY"]);
+    for (sql, expected) in [
+        ("UPDATE t SET a = 3 WHERE id = 6", None),
+        ("UPDATE t SET a = 2 WHERE id = 6", Some(1452)),
+        ("DELETE FROM p WHERE id = 3", Some(1451)),
+    ] {
+        assert_eq!(c.query_drop(sql).err().as_ref().map(code), expected, "{sql}");
+    }
+    c.query_drop(undo).expect("dropped");
+    // A parent that comes meanwhile is looked at.
+    let ddl = "ALTER TABLE t ADD INDEX i_b (b), ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES late (id), LOCK=NONE";
+    for (parent, expected) in [("id BIGINT PRIMARY KEY", Some(3780)), ("id INT PRIMARY KEY", None)] {
+        let mut other = connect(&server);
+        let mut tries = 0;
+        let result = loop {
+            let create = format!("CREATE TABLE late ({parent})");
+            let (result, made) = beside(&server, ddl, &off, undo, |_| other.query_drop(&create).is_ok());
+            if made {
+                break result;
+            }
+            // It had ended before.
+            result.expect("nobody was in the way");
+            c.query_drop(undo).expect("dropped");
+            tries += 1;
+            assert!(tries < TRIES, "too quick each time");
+        };
+        assert_eq!(result.err().as_ref().map(code), expected, "{parent}");
+        is_sound(&mut c);
+        assert_eq!(indexes(&mut c), if expected.is_none() { vec!["f", "i_b", "PRIMARY"] } else { vec!["PRIMARY"] });
+        if expected.is_some() {
+            c.query_drop("DROP TABLE late").expect("dropped");
+        }
+    }
+}
+
+#[test]
+fn a_zero_date_that_only_an_empty_table_may_have_is_refused_when_rows_come_meanwhile() {
+    let server = server(ROWS);
+    let (mut c, mut old) = (connect(&server), connect(&server));
+    // Deleted rows that somebody's snapshot sees take time to pass.
+    old.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT").expect("a snapshot");
+    c.query_drop("DELETE FROM t").expect("deleted");
+    let ddl = "ALTER TABLE t ADD COLUMN z DATE NOT NULL, ADD INDEX i_b (b), LOCK=NONE";
+    let undo = "ALTER TABLE t DROP COLUMN z, DROP INDEX i_b";
+    let result = with_changes(&server, ddl, &[], undo, &["INSERT INTO t (id, a, b, d) VALUES (1000000, 1, 'x', 1)"]);
+    match result {
+        Err(Error::MySqlError(error)) => {
+            assert_eq!((error.code, error.message.as_str()), (1292, "Incorrect date value: '0000-00-00' for column 'z' at row 1"));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(indexes(&mut c), ["PRIMARY"]);
+    is_sound(&mut c);
+    let rows = ["INSERT INTO t (id, a, b, d) VALUES (1000001, 1, 'x', 1)", "DELETE FROM t"];
+    c.query_drop(rows[0]).expect("added");
+    assert_eq!(c.query_drop(ddl).as_ref().map_err(code), Err(1292), "a row is there from the start");
+    c.query_drop(rows[1]).expect("deleted");
+    with_changes(&server, ddl, &["SET sql_mode = 'STRICT_ALL_TABLES'"], undo, &rows[..1]).expect("zero dates are allowed");
+    let dates: Vec<String> = c.query("SELECT CAST(z AS CHAR) FROM t FORCE INDEX (i_b) WHERE b > ''").expect("rows");
+    assert_eq!(dates, ["0000-00-00"]);
+    is_sound(&mut c);
+}
+
+#[test]
+fn another_collation_comes_beside_writers_where_nothing_follows_from_it() {
+    let server = server(ROWS);
+    let mut c = connect(&server);
+    // Nothing to copy: it is there at once, and rows that others write meanwhile are compared by it afterwards.
+    for (ddl, changes) in [
+        (
+            "ALTER TABLE t MODIFY b VARCHAR(60) COLLATE utf8mb4_bin NOT NULL, FORCE, ALGORITHM=INPLACE, LOCK=NONE",
+            "UPDATE t SET b = 'Mixed' WHERE id = 9",
+        ),
+        (
+            "ALTER TABLE t MODIFY b VARCHAR(60) COLLATE utf8mb4_general_ci NOT NULL, ADD INDEX i_d (d), ALGORITHM=INPLACE, LOCK=NONE",
+            "UPDATE t SET b = 'MIXED' WHERE id = 10",
+        ),
+    ] {
+        let undo = if ddl.contains("i_d") { "DROP INDEX i_d ON t" } else { "DO 0" };
+        with_changes(&server, ddl, &[], undo, &[changes]).expect("changed");
+        let found: u64 = c.query_first("SELECT COUNT(*) FROM t WHERE b = 'mixed'").expect("a count").expect("a row");
+        assert_eq!(found, if ddl.contains("_bin") { 0 } else { 2 }, "{ddl}");
+        is_sound(&mut c);
+    }
+}

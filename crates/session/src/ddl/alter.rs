@@ -80,23 +80,24 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     }
     let adds_keys = new.foreign_keys.iter().any(is_new);
     let checks_rows = adds_keys && session.checks_foreign_keys();
-    if checks_rows {
-        session.check_referring_rows(&table.entry, &new, &from, is_new)?;
-    }
     let allows = |feature| session.engine.engine().allows(feature).is_ok();
     let format = FormatAllows { row_versions: allows(Feature::RowVersions), computed_columns: allows(Feature::ComputedColumns) };
     let mut work = Work::new(old, &new, &from, draft.rebuild, format, session.core.settings.sql_mode);
     if wishes.algorithm == Some("COPY") {
         work.copy_all();
     }
-    // What a new foreign key or counter was found to be must not change until it is there; a copy asks for the counter at its end.
-    let counts_first = draft.wanted_counter().is_some() && work.builds && !work.copies;
-    let writers = work.lets_write && !adds_keys && !counts_first;
+    // What was found of rows that a new foreign key checks must stay true until it is there.
+    let writers = work.lets_write && !checks_rows;
     if !work.copies {
         virtual_columns::check_wishes(wishes, &new, &from)?;
     }
     work.check_wishes(wishes, adds_keys, checks_rows, writers)?;
-    apply(session, table, new, &from, &draft, &work, &Beside { tables: &locked, lock: wishes.lock, writers })
+    if checks_rows {
+        session.check_referring_rows(&table.entry, &new, &from, is_new)?;
+    }
+    let awaited = session.missing_parents(&new, is_new)?;
+    let zero_date = refused_zero_date(session.core.settings.sql_mode, &new, &from);
+    apply(session, table, new, &from, &draft, &work, &Beside { tables: &locked, lock: wishes.lock, writers, zero_date, awaited })
 }
 
 /// The tables that a change has to have alone beside its own: new parents, and those whose definitions follow when names change.
@@ -371,7 +372,11 @@ impl Draft {
                         ColumnType { nullable, ..ColumnType::new(smallest_text(u64::from(ty.length / was) * u64::from(is)).max(ty.kind)) };
                 }
             }
-            ty.collation = collation;
+            if ty.collation != collation {
+                ty.collation = collation;
+                // It is of values in the old order.
+                column.def.histogram = None;
+            }
         }
         Ok(())
     }
@@ -620,6 +625,29 @@ pub(super) fn stored_alike(old: &ColumnType, new: &ColumnType) -> bool {
     }
 }
 
+/// Whether text of one character set is the same bytes in the other.
+fn same_bytes(old: Charset, new: Charset) -> bool {
+    old == new || (old == Charset::Utf8mb3 && new == Charset::Utf8mb4)
+}
+
+/// Whether a column of this type gets another collation, of its character set or of a wider one, and nothing that is stored follows from how its values compare. A CHECK does not judge again, as in MySQL.
+fn only_recollated(old: &TableDef, new: &TableDef, before: &ColumnDef, ty: &ColumnType, column: &ColumnDef) -> bool {
+    let has_collation = |ty: &ColumnType| ty.is_character() && ty.kind != TypeKind::Json;
+    let recollated = ColumnType { collation: column.ty.collation, ..ty.clone() };
+    let is_indexed = || new.indexes.iter().flat_map(|index| &index.parts).any(|part| new.columns[part.column].name == column.name);
+    let is_read = |def: &TableDef, name: &str| {
+        def.columns.iter().filter_map(|column| column.generated.as_ref()).any(|generated| names(&generated.text, name))
+    };
+    ty.collation != column.ty.collation
+        && same_bytes(ty.collation.charset(), column.ty.collation.charset())
+        && has_collation(ty)
+        && before.generated == column.generated
+        && stored_alike(&recollated, &column.ty)
+        && !is_indexed()
+        && !is_read(old, &before.name)
+        && !is_read(new, &column.name)
+}
+
 /// What a change does to the list of columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
@@ -644,6 +672,7 @@ impl Shape {
     }
 }
 
+const CHECKS_ROWS: &str = "Adding foreign keys needs foreign_key_checks=OFF";
 const FILLS_NULLS: &str = "cannot silently convert NULL values, as required in this SQL_MODE";
 const MIXES_VIRTUAL: &str = "INPLACE ADD or DROP of virtual columns cannot be combined with other ALTER TABLE actions";
 const NUMBERS_ROWS: &str = "Adding an auto-increment column requires a lock";
@@ -670,6 +699,8 @@ struct Work {
     only_copy: bool,
     /// An indexed column goes: no rows are touched, but MySQL does not call that instant.
     drops_indexed: bool,
+    /// A text gets another collation: no rows are touched, but MySQL does not call that instant, either.
+    recollates: bool,
     /// Rows have as many versions as they may: of this table.
     versions_full: Option<String>,
 }
@@ -689,7 +720,7 @@ impl Work {
         let lacks = older_rows_lack_generated(old);
         let readable = |column: &ColumnDef, from: &Option<usize>| match from.map(|at| &old.columns[at]) {
             Some(before) => {
-                stored_alike(&before.ty, &column.ty)
+                (stored_alike(&before.ty, &column.ty) || only_recollated(old, new, before, &before.ty, column))
                     && (before.auto_increment || !column.auto_increment)
                     && before.generated == column.generated
                     && !(lacks && reads_otherwise(before, column))
@@ -707,14 +738,16 @@ impl Work {
         let type_changed = new.columns.iter().zip(from).any(|(column, from)| {
             let Some(at) = from.filter(|_| !column.is_virtual()) else { return false };
             let before = ColumnType { nullable: column.ty.nullable, ..old.columns[at].ty.clone() };
-            !stored_alike(&before, &column.ty) || (column.auto_increment && !old.columns[at].auto_increment)
+            (!stored_alike(&before, &column.ty) && !only_recollated(old, new, &old.columns[at], &before, column))
+                || (column.auto_increment && !old.columns[at].auto_increment)
         });
         // As MySQL, which copies for these but for VIRTUAL columns that are new.
         let computes = new.columns.iter().zip(from).any(|(column, from)| {
             let before = from.map(|at| &old.columns[at]);
             let is_another = |before: &ColumnDef| {
                 let ty = ColumnType { nullable: column.ty.nullable, ..before.ty.clone() };
-                before.generated != column.generated || (column.is_virtual() && !stored_alike(&ty, &column.ty))
+                let is_alike = || stored_alike(&ty, &column.ty) || only_recollated(old, new, before, &ty, column);
+                before.generated != column.generated || (column.is_virtual() && !is_alike())
             };
             is_computed(column) && before.map_or(!column.is_virtual(), is_another)
         });
@@ -732,16 +765,11 @@ impl Work {
         let says_why = if fills_nulls { Some(FILLS_NULLS) } else { mixes_virtual.then_some(MIXES_VIRTUAL) };
         let numbers_rows = new.columns.iter().zip(from).any(|(column, from)| from.is_none() && column.auto_increment);
         let counts_rows = type_changed || primary_dropped || judges || computes || fills_nulls || mixes_virtual;
-        let needs_zero_date = |column: &ColumnDef| {
-            let is_date = matches!(column.ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp);
-            is_date && !column.ty.nullable && column.default == DefaultValue::None
-        };
-        let adds_zero_dates = new.columns.iter().zip(from).any(|(column, from)| from.is_none() && needs_zero_date(column));
         Work {
             copies: !in_place,
             builds: !in_place || new.indexes.iter().any(|index| index.id.is_none()),
             counts_rows,
-            lets_write: in_place || !(counts_rows || numbers_rows || adds_zero_dates),
+            lets_write: in_place || !(counts_rows || numbers_rows),
             not_instant: match type_changed {
                 true => Some("Need to rebuild the table to change column type"),
                 false => says_why.or(numbers_rows.then_some(NUMBERS_ROWS)),
@@ -750,6 +778,10 @@ impl Work {
             silent: (judges || computes) && !type_changed && says_why.is_none() && !primary_dropped,
             only_copy: judges,
             drops_indexed: old.indexes.iter().flat_map(|index| &index.parts).any(|part| !from.contains(&Some(part.column))),
+            recollates: new.columns.iter().zip(from).any(|(column, from)| {
+                let is_text = column.ty.kind.is_string();
+                is_text && from.is_some_and(|at| old.columns[at].ty.collation != column.ty.collation)
+            }),
             versions_full: versions_full.then(|| format!("{}/{}", old.database, old.name)),
             reason: if type_changed {
                 "Cannot change column type INPLACE"
@@ -777,15 +809,16 @@ impl Work {
             silent: false,
             only_copy: false,
             drops_indexed: false,
+            recollates: false,
             versions_full: None,
         };
     }
 
     fn check_wishes(&self, wishes: Wishes<'_>, adds_keys: bool, checks_rows: bool, beside_writers: bool) -> Result<(), SqlError> {
         match wishes.algorithm {
-            Some("INPLACE") if checks_rows => {
-                let reason = "Adding foreign keys needs foreign_key_checks=OFF";
-                return Err(codes::alter_operation_not_supported_reason("ALGORITHM=INPLACE", reason, "ALGORITHM=COPY"));
+            Some(algorithm @ ("INPLACE" | "INSTANT")) if checks_rows => {
+                let other = if algorithm == "INSTANT" { "ALGORITHM=COPY/INPLACE" } else { "ALGORITHM=COPY" };
+                return Err(codes::alter_operation_not_supported_reason(format!("ALGORITHM={algorithm}"), CHECKS_ROWS, other));
             }
             Some("INSTANT") if adds_keys => {
                 return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", "ALGORITHM=COPY/INPLACE"));
@@ -794,7 +827,7 @@ impl Work {
                 return Err(codes::alter_operation_not_supported_reason("ALGORITHM=INSTANT", reason, "ALGORITHM=COPY/INPLACE"));
             }
             Some("INSTANT") if let Some(table) = &self.versions_full => return Err(codes::innodb_max_row_version(table)),
-            Some("INSTANT") if self.builds || self.drops_indexed => {
+            Some("INSTANT") if self.builds || self.drops_indexed || self.recollates => {
                 let other = if self.only_copy { "ALGORITHM=COPY" } else { "ALGORITHM=COPY/INPLACE" };
                 return Err(codes::alter_operation_not_supported("ALGORITHM=INSTANT", other));
             }
@@ -807,6 +840,9 @@ impl Work {
             _ => {}
         }
         match wishes.lock {
+            Some("NONE") if checks_rows && wishes.algorithm != Some("COPY") => {
+                Err(codes::alter_operation_not_supported_reason("LOCK=NONE", CHECKS_ROWS, "LOCK=SHARED"))
+            }
             // Readers are in nobody's way.
             Some("NONE") if self.builds && !beside_writers => {
                 if self.silent && !self.only_copy {
@@ -837,7 +873,12 @@ fn apply(
     let entry = &table.entry;
     let now_micros = session.core.statement_micros();
     let zone = session.core.settings.zone.clone();
-    check_zero_dates(session, entry.storage.rows_estimate(), &new, from)?;
+    if let Some(error) = &beside.zero_date {
+        let has_rows = online::has_rows(&mut session.engine, entry);
+        if has_rows.map_err(|error| crate::error_map::engine_error(error, || session.stop_error()))? {
+            return Err(error.clone().into());
+        }
+    }
     let renamed: Vec<catalog::Renamed> = new
         .columns
         .iter()
@@ -878,7 +919,12 @@ fn apply(
         let name = FullName { database: new.database.clone(), table: new.name.clone() };
         online::alter_in_place(session, table, new, &renamed, beside)?;
         if let Some(counter) = wanted_counter {
-            session.find_table(&name)?.storage.set_auto_increment(counter);
+            let storage = &session.find_table(&name)?.storage;
+            match entry.def.auto_increment_column() {
+                // Others may have had more numbers while indexes were built.
+                Some(_) => storage.note_auto_increment(counter.saturating_sub(1)),
+                None => storage.set_auto_increment(counter),
+            }
         }
         return Ok(DdlDone::NOTHING);
     }
@@ -888,24 +934,28 @@ fn apply(
 }
 
 /// A new NOT NULL date column without a default would hold zero dates in rows that exist: refused where the mode refuses them.
-pub(super) fn check_zero_dates(session: &ClientSession, rows: u64, new: &TableDef, from: &[Option<usize>]) -> Result<(), SqlError> {
-    let mode = session.core.settings.sql_mode;
-    if rows == 0 || !mode.is_strict() || !mode.contains(SqlMode::NO_ZERO_DATE) {
-        return Ok(());
+pub(super) fn check_zero_dates(mode: SqlMode, rows: u64, new: &TableDef, from: &[Option<usize>]) -> Result<(), SqlError> {
+    match refused_zero_date(mode, new, from) {
+        Some(error) if rows > 0 => Err(error),
+        _ => Ok(()),
     }
-    for (column, from) in new.columns.iter().zip(from) {
+}
+
+/// Why such a column is refused once there are rows; `None` where nothing is.
+fn refused_zero_date(mode: SqlMode, new: &TableDef, from: &[Option<usize>]) -> Option<SqlError> {
+    if !mode.is_strict() || !mode.contains(SqlMode::NO_ZERO_DATE) {
+        return None;
+    }
+    new.columns.iter().zip(from).find_map(|(column, from)| {
         let without = from.is_none() && !column.ty.nullable && column.default == DefaultValue::None;
         let (kind, zero) = match column.ty.kind {
             TypeKind::Date => ("date", "0000-00-00"),
             TypeKind::DateTime | TypeKind::Timestamp => ("datetime", "0000-00-00 00:00:00"),
-            _ => continue,
+            _ => return None,
         };
-        if without {
-            let message = format!("Incorrect {kind} value: '{zero}' for column '{}' at row 1", column.name);
-            return Err(SqlError::with_message(1292, message));
-        }
-    }
-    Ok(())
+        let message = format!("Incorrect {kind} value: '{zero}' for column '{}' at row 1", column.name);
+        without.then(|| SqlError::with_message(1292, message))
+    })
 }
 
 /// The AUTO_INCREMENT counter that ALTER TABLE asks for: not below the largest value in the table.

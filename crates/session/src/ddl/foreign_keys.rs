@@ -11,7 +11,7 @@ use super::key::{DraftKey, DraftPart, KeyColumn};
 use super::{FullName, LockedTable, same_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use catalog::{ForeignKeyDef, IndexDef, ReferenceAction, TableDef};
+use catalog::{Catalog, CatalogError, ForeignKeyDef, IndexDef, ReferenceAction, TableDef};
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, AlterAction, References};
 use types::{ColumnType, TypeKind};
@@ -362,6 +362,60 @@ fn compatible(child: &ColumnType, parent: &ColumnType) -> bool {
     child.kind == parent.kind && (!child.kind.is_integer() || child.unsigned == parent.unsigned)
 }
 
+/// What a key refers to.
+#[derive(PartialEq, Eq)]
+pub(super) enum ParentKey {
+    Unique,
+    /// An index that is not unique, or not as long as it.
+    Repeats,
+}
+
+/// Checks that a parent has the columns of a key, of fitting types, and an index on them, a unique one where only such are wanted.
+fn fits_parent(child: &TableDef, key: &ForeignKeyDef, parent: &TableDef, unique: bool) -> Result<ParentKey, SqlError> {
+    let mut positions = Vec::with_capacity(key.columns.len());
+    for name in &key.parent_columns {
+        positions.push(parent.column_index(name).ok_or_else(|| codes::fk_no_column_parent(name, &key.name, &parent.name))?);
+    }
+    for (own, other) in key.columns.iter().zip(&positions) {
+        let (own, other) = (&child.columns[*own], &parent.columns[*other]);
+        if !compatible(&own.ty, &other.ty) {
+            return Err(codes::fk_incompatible_columns(&own.name, &other.name, &key.name));
+        }
+    }
+    let is_itself = (&parent.database, &parent.name) == (&child.database, &child.name) && positions == key.columns;
+    if parent.index_on(&positions, true).is_some() && !is_itself {
+        return Ok(ParentKey::Unique);
+    }
+    if unique {
+        return Err(codes::fk_no_unique_index_parent(&key.name, &parent.name));
+    }
+    match parent.index_on(&positions, false) {
+        Some(_) => Ok(ParentKey::Repeats),
+        None => Err(codes::fk_no_index_parent(&key.name, &parent.name)),
+    }
+}
+
+/// New keys whose parents were not there when their statement began. Nobody's lock keeps others from making them while it builds indexes.
+#[derive(Default)]
+pub(super) struct AwaitedParents {
+    keys: Vec<ForeignKeyDef>,
+    unique: bool,
+}
+
+impl AwaitedParents {
+    /// Checks those parents that have come since.
+    pub(super) fn check(&self, own: &TableDef, catalog: &Catalog) -> Result<Result<(), SqlError>, CatalogError> {
+        for key in &self.keys {
+            if let Some(parent) = catalog.definition(&key.parent_database, &key.parent_table)?
+                && let Err(error) = fits_parent(own, key, &parent, self.unique)
+            {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+}
+
 /// Where a column's name and type stand.
 fn typed<'d>(def: &'d TableDef, name: &str) -> Option<(&'d str, &'d ColumnType)> {
     def.column_index(name).map(|at| (def.columns[at].name.as_str(), &def.columns[at].ty))
@@ -411,28 +465,27 @@ impl ClientSession {
         let Some(parent) = parent else {
             return if self.checks_foreign_keys() { Err(codes::fk_cannot_open_parent(&key.parent_table)) } else { Ok(()) };
         };
-        let mut positions = Vec::with_capacity(key.columns.len());
-        for name in &key.parent_columns {
-            positions.push(parent.column_index(name).ok_or_else(|| codes::fk_no_column_parent(name, &key.name, &parent.name))?);
+        if fits_parent(child, key, parent, self.wants_unique_parents())? == ParentKey::Repeats {
+            self.ddl_warnings(vec![codes::warn_non_unique_fk(&key.name).into_warning(mysql_error::WarningLevel::Warning)]);
         }
-        for (own, other) in key.columns.iter().zip(&positions) {
-            let (own, other) = (&child.columns[*own], &parent.columns[*other]);
-            if !compatible(&own.ty, &other.ty) {
-                return Err(codes::fk_incompatible_columns(&own.name, &other.name, &key.name));
+        Ok(())
+    }
+
+    /// `restrict_fk_on_non_standard_key`.
+    fn wants_unique_parents(&self) -> bool {
+        self.core.number("restrict_fk_on_non_standard_key") != 0
+    }
+
+    /// The new keys of a definition, by name, whose parents are not there.
+    pub(super) fn missing_parents(&self, own: &TableDef, is_new: impl Fn(&ForeignKeyDef) -> bool) -> Result<AwaitedParents, Outcome> {
+        let mut keys = Vec::new();
+        for key in own.foreign_keys.iter().filter(|key| is_new(key) && !key.refers_to(&own.database, &own.name)) {
+            let parent = FullName { database: key.parent_database.clone(), table: key.parent_table.clone() };
+            if self.definition_of(&parent)?.is_none() {
+                keys.push(key.clone());
             }
         }
-        let is_itself = (&parent.database, &parent.name) == (&child.database, &child.name) && positions == key.columns;
-        if parent.index_on(&positions, true).is_some() && !is_itself {
-            return Ok(());
-        }
-        if self.core.number("restrict_fk_on_non_standard_key") != 0 {
-            return Err(codes::fk_no_unique_index_parent(&key.name, &parent.name));
-        }
-        if parent.index_on(&positions, false).is_none() {
-            return Err(codes::fk_no_index_parent(&key.name, &parent.name));
-        }
-        self.ddl_warnings(vec![codes::warn_non_unique_fk(&key.name).into_warning(mysql_error::WarningLevel::Warning)]);
-        Ok(())
+        Ok(AwaitedParents { keys, unique: self.wants_unique_parents() })
     }
 
     /// `foreign_key_checks`.

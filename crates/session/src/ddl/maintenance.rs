@@ -1,6 +1,7 @@
 //! ANALYZE, CHECK, OPTIMIZE, REPAIR and CHECKSUM TABLE: a result with a few rows for each table.
 
 use super::checksum::{RowSum, Unreadable};
+use super::foreign_keys::AwaitedParents;
 use super::online::{self, Beside, TableCopy};
 use super::{FullName, change_definitions, full_name, histogram};
 use crate::client_session::ClientSession;
@@ -297,5 +298,6 @@ fn rebuild(session: &mut ClientSession, name: &FullName) -> Result<(), Outcome> 
     let new = tables[0].entry.def.clone();
     let from: Vec<Option<usize>> = (0..new.columns.len()).map(Some).collect();
     let copy = TableCopy { new, from: &from, renamed: &[], counter: None };
-    online::copy(session, &tables[0], copy, &Beside { tables: &tables, lock: None, writers: true }).map(drop)
+    let beside = Beside { tables: &tables, lock: None, writers: true, zero_date: None, awaited: AwaitedParents::default() };
+    online::copy(session, &tables[0], copy, &beside).map(drop)
 }

@@ -6,15 +6,17 @@
 use super::alter::counter_for;
 use super::convert::RowConverter;
 use super::create_table::forget_history;
+use super::foreign_keys::AwaitedParents;
 use super::{DdlGuard, LockedTable};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
 use crate::shared::Shared;
-use catalog::{Catalog, CatalogError, Change, CopiedRows, OnlineAlter, Renamed, TableDef};
-use engine::{BuildLimits, BuildProgress, Session};
+use catalog::{Catalog, CatalogError, Change, CopiedRows, OnlineAlter, Renamed, TableDef, TableEntry};
+use engine::{BuildLimits, BuildProgress, Direction, Isolation, KeyRange, Read, Session, Step};
 use executor::{RuleRun, StatementContext};
 use lock_manager::LockError;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Lowered, LoweredGuard};
+use mysql_error::SqlError;
 use record::RowRef;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,6 +36,10 @@ pub(super) struct Beside<'l> {
     pub(super) lock: Option<&'l str>,
     /// Whether what the statement has looked at stays true, and rows become what they become, while others write.
     pub(super) writers: bool,
+    /// Why the table must be without rows at the end, if it must.
+    pub(super) zero_date: Option<SqlError>,
+    /// What new foreign keys refer to that was not there.
+    pub(super) awaited: AwaitedParents,
 }
 
 impl Beside<'_> {
@@ -59,6 +65,7 @@ enum Failure {
     Catalog(CatalogError),
     Engine(engine::Error),
     Lock(LockError),
+    Sql(SqlError),
 }
 
 impl From<CatalogError> for Failure {
@@ -73,12 +80,29 @@ impl Failure {
             Failure::Catalog(error) => session.catalog_error(error),
             Failure::Engine(error) => engine_error(error, || session.stop_error()),
             Failure::Lock(error) => session.metadata_error(error),
+            Failure::Sql(error) => error.into(),
         }
     }
 }
 
 fn lock_wait(session: &ClientSession) -> Duration {
     Duration::from_secs(session.core.settings.lock_wait_timeout_s)
+}
+
+/// Whether there is a row in a table that the caller has alone.
+pub(super) fn has_rows(session: &mut Session, entry: &TableEntry) -> engine::Result<bool> {
+    let mut found = false;
+    session.begin(Isolation::ReadCommitted, true);
+    let scanned = session.scan(&entry.storage, 0, KeyRange::all(), Direction::Forward, Read::Snapshot).and_then(|mut scan| {
+        scan.for_each(|_, _| {
+            found = true;
+            Step::Stop
+        })
+    });
+    let ended = session.commit();
+    scanned?;
+    ended?;
+    Ok(found)
 }
 
 /// What the work on rows may take.
@@ -186,7 +210,8 @@ impl Work<'_> {
         let lowered: Vec<LoweredGuard<'_>> = guards.into_iter().map(|guard| guard.lower(to, session.asker())).collect();
         let built = self.build_and_raise(session, &mut alter, &lowered);
         drop(lowered);
-        let ready = built.and_then(|()| match self.counter {
+        let looked = built.and_then(|()| self.look_again(session, alter.definition()));
+        let ready = looked.and_then(|()| match self.counter {
             // Not before nobody adds rows any more.
             Some(wanted) => {
                 counter_for(session, &self.table.entry, wanted).map(|counter| alter.set_counter(counter)).map_err(Failure::Engine)
@@ -200,6 +225,16 @@ impl Work<'_> {
                 Err(failure)
             }
         }
+    }
+
+    /// What the statement has looked at and others may have changed since: asked while nobody can any more.
+    fn look_again(&self, session: &mut Session, new: &TableDef) -> Result<(), Failure> {
+        if let Some(error) = &self.beside.zero_date
+            && has_rows(session, &self.table.entry).map_err(Failure::Engine)?
+        {
+            return Err(Failure::Sql(error.clone()));
+        }
+        self.beside.awaited.check(new, self.catalog)?.map_err(Failure::Sql)
     }
 
     /// Works, then takes the tables alone again, as ALTER TABLE waits for them at its begin.

@@ -240,7 +240,7 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
     }
     let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
     let zone = session.core.settings.zone.clone();
-    super::alter::check_zero_dates(session, entry.storage.rows_estimate(), &new, from)?;
+    super::alter::check_zero_dates(mode, entry.storage.rows_estimate(), &new, from)?;
     // An index that stands has kept its tree.
     let keeps_key = !new.indexes[0].id.is_none();
     forget_history(&mut new);
