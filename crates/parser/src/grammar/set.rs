@@ -33,10 +33,13 @@ impl<'a> Parser<'a> {
             Kw::RESOURCE if self.peek().kw == Kw::GROUP => return self.unsupported("SET RESOURCE GROUP"),
             _ => {}
         }
-        Ok(Statement::Set(self.list(Self::set_item)?))
+        // Unlike `@@name`, a bare name is the session's value: of `transaction_isolation` that makes a difference.
+        let mut scope = Some(VarScope::Session);
+        Ok(Statement::Set(self.list(|parser| parser.set_item(&mut scope))?))
     }
 
-    fn set_item(&mut self) -> PResult<SetItem<'a>> {
+    /// One of the list; `scope` is what bare names are of: a word that says otherwise holds for those behind it, too.
+    fn set_item(&mut self, scope: &mut Option<VarScope>) -> PResult<SetItem<'a>> {
         match self.tok.kw {
             Kw::NAMES if !matches!(self.peek().tok, Tok::Eq | Tok::Assign) => return self.set_names(),
             Kw::CHARACTER | Kw::CHAR | Kw::CHARSET if self.at_charset() && !matches!(self.peek().tok, Tok::Eq | Tok::Assign) => {
@@ -61,12 +64,10 @@ impl<'a> Parser<'a> {
             self.equals()?;
             return Ok(SetItem::System { scope: var.scope, component: var.component, name: var.name, value: self.set_value()? });
         }
-        // Unlike `@@name`, a bare name is the session's value: of `transaction_isolation` that makes a difference.
-        let mut scope = Some(VarScope::Session);
         if matches!(self.tok.kw, Kw::GLOBAL | Kw::SESSION | Kw::LOCAL | Kw::PERSIST | Kw::PERSIST_ONLY)
             && !matches!(self.peek().tok, Tok::Eq | Tok::Assign | Tok::Dot)
         {
-            scope = scope_named(self.name_text(self.tok)?);
+            *scope = scope_named(self.name_text(self.tok)?);
             self.bump();
         }
         let mut component = None;
@@ -76,7 +77,7 @@ impl<'a> Parser<'a> {
             name = self.name()?;
         }
         self.equals()?;
-        Ok(SetItem::System { scope, component, name, value: self.set_value()? })
+        Ok(SetItem::System { scope: *scope, component, name, value: self.set_value()? })
     }
 
     fn equals(&mut self) -> PResult<()> {
