@@ -74,7 +74,8 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     shared.tell("innodb_log_buffer_size", Value::UInt(log_buffer_bytes));
     let pool_bytes = settings.buffer_pool_bytes.to_string();
     let facts = [
-        ("innodb_buffer_pool_size", pool_bytes),
+        ("innodb_buffer_pool_size", pool_bytes.clone()),
+        ("innodb_buffer_pool_chunk_size", pool_bytes),
         (LOG_CAPACITY, log_bytes.to_string()),
         (PURGE_THREADS, purge_threads),
         ("datadir", settings.data_dir.display().to_string()),

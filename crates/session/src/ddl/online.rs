@@ -10,7 +10,6 @@ use super::foreign_keys::AwaitedParents;
 use super::{DdlGuard, LockedTable};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
-use crate::shared::Shared;
 use catalog::{Catalog, CatalogError, Change, CopiedRows, OnlineAlter, Renamed, TableDef, TableEntry};
 use engine::{BuildLimits, BuildProgress, Direction, Isolation, KeyRange, Read, Session, Step};
 use executor::{RuleRun, StatementContext};
@@ -21,8 +20,6 @@ use record::RowRef;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Memory for sorting keys, of all indexes of a statement together.
-const SORT_BYTES_MAX: usize = 64 << 20;
 /// How long it waits for those who use the table before it looks again at what they have changed.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Changed keys past which it does not leave them to the last round.
@@ -106,10 +103,12 @@ pub(super) fn has_rows(session: &mut Session, entry: &TableEntry) -> engine::Res
 }
 
 /// What the work on rows may take.
-pub(super) fn limits(shared: &Shared) -> BuildLimits {
+pub(super) fn limits(session: &ClientSession) -> BuildLimits {
+    let shared = session.shared();
     BuildLimits {
         changed_bytes_max: shared.number("innodb_online_alter_log_max_size"),
-        sort_bytes_max: SORT_BYTES_MAX,
+        // Of all indexes of a statement together.
+        sort_bytes_max: session.core.number("innodb_ddl_buffer_size") as usize,
         directory: shared.spill_directory().cloned(),
     }
 }
@@ -144,9 +143,9 @@ fn in_place(
         return changed.map_err(|error| session.catalog_error(error));
     }
     let work = Work { catalog: &shared.catalog, table, renamed, counter: None, lock_wait: lock_wait(session), beside };
-    let progress = Arc::new(BuildProgress::default());
+    let (limits, progress) = (limits(session), Arc::new(BuildProgress::default()));
     let _shown = shared.stages.begin(session.core.connection.id(), &progress);
-    let begun = shared.catalog.begin_online(&table.entry, new, limits(&shared), progress);
+    let begun = shared.catalog.begin_online(&table.entry, new, limits, progress);
     let done = begun.map_err(Failure::from).and_then(|alter| work.carry_out(&mut session.engine, alter));
     done.map_err(|failure| failure.outcome(session))
 }
@@ -176,13 +175,13 @@ pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: Table
     let rules = planner::plan_row_rules(&target)?;
     let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
     let work = Work { catalog: &shared.catalog, table, renamed, counter, lock_wait: lock_wait(session), beside };
-    let progress = Arc::new(BuildProgress::default());
+    let (limits, progress) = (limits(session), Arc::new(BuildProgress::default()));
     let _shown = shared.stages.begin(session.core.connection.id(), &progress);
     let mut converter = RowConverter::new(&table.entry.def, &target, from, mode, &*zone, now_micros);
     converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
     let done = {
         let convert = Box::new(|row: RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
-        let begun = shared.catalog.begin_copy(&table.entry, new, CopiedRows { convert, keeps_key }, limits(&shared), progress);
+        let begun = shared.catalog.begin_copy(&table.entry, new, CopiedRows { convert, keeps_key }, limits, progress);
         begun.map_err(Failure::from).and_then(|alter| work.carry_out(&mut session.engine, alter))
     };
     let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);

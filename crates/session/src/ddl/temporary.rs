@@ -248,11 +248,12 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
     let rules = planner::plan_row_rules(&target)?;
     let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
     let shared = Arc::clone(session.shared());
+    let limits = online::limits(session);
     let mut converter = RowConverter::new(&entry.def, &target, from, mode, &*zone, now_micros);
     converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
     let made = {
         let convert = Box::new(|row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
-        shared.catalog.copy_temporary(&session.engine, entry, new, CopiedRows { convert, keeps_key }, online::limits(&shared))
+        shared.catalog.copy_temporary(&session.engine, entry, new, CopiedRows { convert, keeps_key }, limits)
     };
     let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
     let made = made.map_err(|error| failure.map_or_else(|| session.catalog_error(error), Outcome::from));

@@ -14,7 +14,7 @@ use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use env::outside;
 use executor::{RowConsumer, StatementContext};
-use lock_manager::WaitsFor;
+use lock_manager::{Cancel, WaitsFor};
 use mysql_error::{SqlError, codes};
 use parser::ast::{Query, SelectInto, Statement};
 use planner::plan::OutputColumn;
@@ -24,15 +24,23 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use types::{Charset, ColumnType, TimeZone, Value};
 
-/// Bytes that are gathered before they are written.
-const PIECE_BYTES: usize = 64 << 10;
+/// How a file is written, as the session's variables say.
+struct Pace {
+    /// Bytes that are gathered before they are written (`select_into_buffer_size`).
+    piece_bytes: usize,
+    /// Whether each piece is brought to the disk (`select_into_disk_sync`), and how long it is waited then (`select_into_disk_sync_delay`).
+    sync: Option<Duration>,
+    cancel: Arc<Cancel>,
+}
 
 /// A file that is being written.
 struct FileRows {
     writing: Writing,
     file: File,
+    pace: Pace,
     name: String,
     zone: Arc<TimeZone>,
     buffers: Buffers,
@@ -45,6 +53,13 @@ impl FileRows {
     fn flush(&mut self) -> executor::Result<()> {
         self.file.write_all(&self.buffers.out).map_err(|error| not_written(&self.name, &error))?;
         self.buffers.out.clear();
+        if let Some(delay) = self.pace.sync {
+            self.file.sync_data().map_err(|error| not_written(&self.name, &error))?;
+            if !delay.is_zero() {
+                // Who is killed meanwhile hears of it at the next row.
+                self.pace.cancel.sleep_until(Instant::now().checked_add(delay));
+            }
+        }
         Ok(())
     }
 
@@ -75,7 +90,7 @@ impl RowConsumer for FileRows {
         }
         row.end();
         self.check_row()?;
-        if self.buffers.out.len() >= PIECE_BYTES { self.flush() } else { Ok(()) }
+        if self.buffers.out.len() >= self.pace.piece_bytes { self.flush() } else { Ok(()) }
     }
 
     fn record(&mut self, stored: RowRef<'_>, columns: &[u32]) -> executor::Result<bool> {
@@ -87,7 +102,7 @@ impl RowConsumer for FileRows {
         }
         row.end();
         self.check_row()?;
-        Ok(self.buffers.out.len() >= PIECE_BYTES)
+        Ok(self.buffers.out.len() >= self.pace.piece_bytes)
     }
 
     fn drain(&mut self) -> executor::Result<()> {
@@ -163,6 +178,16 @@ impl ClientSession {
         })
     }
 
+    fn pace_of_files(&self) -> Pace {
+        let core = &self.core;
+        let delay = || Duration::from_millis(core.number("select_into_disk_sync_delay"));
+        Pace {
+            piece_bytes: core.number("select_into_buffer_size") as usize,
+            sync: (core.number("select_into_disk_sync") != 0).then(delay),
+            cancel: Arc::clone(&core.cancel),
+        }
+    }
+
     /// Runs the query inside the session's transaction; how many rows are in the file, `None` when the plan is stale.
     fn write_rows(&mut self, plan: &CachedPlan, wanted: &Wanted) -> Result<Option<u64>, Outcome> {
         self.may_run(plan)?;
@@ -201,6 +226,7 @@ impl ClientSession {
         let mut rows = FileRows {
             writing,
             file,
+            pace: self.pace_of_files(),
             name: wanted.name.clone(),
             zone: Arc::clone(&self.core.settings.zone),
             buffers: Buffers::default(),
