@@ -46,6 +46,15 @@ pub(crate) const CHILD_BYTES: usize = 8;
 /// Largest key plus value that a leaf takes; larger values go to overflow chains.
 pub const ENTRY_BYTES_MAX: usize = 4000;
 
+/// How many entries a page has and how many bytes they take, by the 8 bytes behind its header: for who tells of pages without reading them. Wrong numbers, and no more, of a
+/// page that is being changed.
+pub fn figures_of(body: [u8; 8]) -> (u64, u64) {
+    let word = |at: usize| u64::from(u16::from_le_bytes([body[at - COUNT], body[at - COUNT + 1]]));
+    let (count, top, garbage, prefix) = (word(COUNT), word(HEAP_TOP), word(GARBAGE), word(PREFIX_LEN));
+    let heap = (PAGE_BYTES as u64).saturating_sub(top + garbage + prefix);
+    (count, heap)
+}
+
 /// Bytes of slots and heap together when nothing is stored, before the prefix.
 pub(crate) const CAPACITY: usize = PAGE_BYTES - SLOTS;
 

@@ -50,7 +50,7 @@ pub use check::{CheckError, TreeStats};
 pub use cursor::{Cursor, Direction, Resumed, SavedCursor, Scanned, Seek};
 pub use edit::NoRoom;
 pub use error::{Error, Result};
-pub use layout::ENTRY_BYTES_MAX;
+pub use layout::{ENTRY_BYTES_MAX, figures_of};
 pub use leaf_scan::Entries;
 pub use node::KeyRef;
 pub use ops::Redo;

@@ -19,6 +19,7 @@
 //! # Start at
 //! [`BufferPool`], then `word.rs` (the latch), `mtr.rs`, `flush.rs`.
 
+mod cached;
 mod cleaner;
 mod error;
 mod fetch;
@@ -37,6 +38,7 @@ mod replacement;
 mod stats;
 mod word;
 
+pub use cached::CachedPage;
 pub use cleaner::CleanerHandle;
 pub use error::PoolError;
 pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};

@@ -84,6 +84,8 @@ mod write;
 
 pub use backup::{BackupPoint, commit_time, undo_extents};
 pub use base::{IndexId, PageNo, TableId};
+pub use btree::figures_of as entries_of_page;
+pub use buffer_pool::CachedPage;
 pub use build::BuildError;
 pub use build_progress::{BuildProgress, BuildStage, StageLook};
 pub use check::{Depth, IndexCheck, TableCheck};
@@ -97,6 +99,7 @@ pub use keys_scan::{FoundKey, WantedKeys};
 pub use lock_manager::Cancel;
 pub use lock_manager::shares::SharedTables;
 pub use online_build::{BuildLimits, OnlineBuild};
+pub use page_store::PageType;
 pub use prepared::Xid;
 pub use range::{KeyRange, after_prefix};
 pub use redo::RedoReport;

@@ -16,6 +16,7 @@ pub(crate) mod temporal;
 mod weight_string;
 
 pub(crate) use json_functions::unquoted;
+pub use network::format_bytes;
 pub use numbers::crc32;
 
 use crate::context::UserLockCall;

@@ -57,6 +57,6 @@ pub use error::WalError;
 pub use pins::LogPin;
 pub use reader::{LogEntry, LogReader};
 pub use restored::RestoredLog;
-pub use segments::segment_name;
+pub use segments::{LiveSegment, segment_name};
 pub use stats::WalStats;
 pub use wal::{DurableObserver, Reservation, Wal};

@@ -4,6 +4,7 @@
 use crate::WalError;
 use crate::pins::Pins;
 use crate::stats::Counters;
+use base::Lsn;
 use env::{AlignedBuf, Disk, File, FileKind, OpenMode};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,6 +45,17 @@ pub(crate) struct GivenUp {
     pub(crate) retired: usize,
     /// Segment files removed: their space is free.
     pub(crate) removed: usize,
+}
+
+/// A segment that is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LiveSegment {
+    /// Its number: [`segment_name`] is its file in the directory `log`.
+    pub number: u64,
+    /// The first position that it holds.
+    pub start: Lsn,
+    /// The first position after it.
+    pub end: Lsn,
 }
 
 /// Name of a segment's file.
@@ -147,6 +159,13 @@ impl Segments {
             }
         }
         Ok(())
+    }
+
+    /// The live segments, in their order.
+    pub(crate) fn live(&self) -> Vec<LiveSegment> {
+        let bytes = self.segment_bytes;
+        let segment = |number: &u64| LiveSegment { number: *number, start: Lsn(number * bytes), end: Lsn((number + 1) * bytes) };
+        self.table.lock().live.keys().map(segment).collect()
     }
 
     /// Where the live segments begin.

@@ -9,7 +9,7 @@ use crate::link_buffer::LinkBuffer;
 use crate::pins::{LogPin, Pins};
 use crate::reserve::Reserver;
 use crate::ring::Ring;
-use crate::segments::Segments;
+use crate::segments::{LiveSegment, Segments};
 use crate::space::{Room, Space};
 use crate::stats::Counters;
 use crate::writer::Writer;
@@ -247,6 +247,12 @@ impl Wal {
     /// Bytes of all segments; writers wait when `age` comes near it.
     pub fn capacity(&self) -> u64 {
         self.space.capacity()
+    }
+
+    /// The segments in use that hold something, oldest first.
+    pub fn segments(&self) -> Vec<LiveSegment> {
+        let head = self.lsn_head();
+        self.segments.live().into_iter().filter(|segment| segment.start < head).collect()
     }
 
     /// Whether a write or sync has failed: then nothing more becomes durable.

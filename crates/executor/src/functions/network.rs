@@ -211,7 +211,8 @@ fn shown(bytes: &[u8]) -> String {
     bytes.iter().map(|b| if (b' '..=b'~').contains(b) { char::from(*b).to_string() } else { format!("\\x{b:02X}") }).collect()
 }
 
-fn format_bytes(bytes: f64) -> String {
+/// FORMAT_BYTES(): an amount with a unit.
+pub fn format_bytes(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes.abs() < 1024.0 {
         return format!("{bytes:4.0} bytes");

@@ -62,6 +62,14 @@ impl Core {
         }
     }
 
+    /// 1227 without BACKUP_ADMIN.
+    pub(crate) fn require_backup_admin(&self) -> Result<(), SqlError> {
+        match self.standing.rights.has_dynamic("BACKUP_ADMIN") {
+            true => Ok(()),
+            false => Err(codes::specific_access_denied_error("BACKUP_ADMIN")),
+        }
+    }
+
     /// Looks whether accounts have changed, and what that means here.
     #[inline]
     pub(crate) fn look_at_accounts(&mut self) {

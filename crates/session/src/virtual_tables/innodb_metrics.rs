@@ -34,12 +34,22 @@ pub(super) fn table() -> VirtualTable {
     VirtualTable { def: information_schema("INNODB_METRICS", &[], 20.0, columns), rows }
 }
 
-fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
+/// A metric: name, subsystem, count, type, comment.
+type Metric = (&'static str, &'static str, u64, &'static str, &'static str);
+
+/// Name, subsystem and count of all.
+pub(super) fn figures(core: &Core) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
+    metrics(core).into_iter().map(|(name, subsystem, count, ..)| (name, subsystem, count))
+}
+
+const VALUE: &str = "value";
+
+fn metrics(core: &Core) -> [Metric; 17] {
     let engine = &core.shared.engine;
     let (status, store) = (engine.status(), engine.pool().store().stats());
     let pool = status.pool;
-    let (value, counter) = ("value", "status_counter");
-    let metrics: [(&str, &str, u64, &str, &str); 17] = [
+    let (value, counter) = (VALUE, "status_counter");
+    [
         ("buffer_pool_reads", "buffer", pool.reads, counter, "Pages read from disk by who needed them (innodb_buffer_pool_reads)"),
         ("buffer_pool_read_requests", "buffer", pool.hits + pool.misses, counter, "Pages asked for (innodb_buffer_pool_read_requests)"),
         ("buffer_pool_wait_free", "buffer", pool.frame_waits, counter, "Waits for a free frame (innodb_buffer_pool_wait_free)"),
@@ -69,11 +79,14 @@ fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualR
         ),
         ("altiplano_undo_memory_bytes", "transaction", status.undo.memory_bytes, value, "Undo in memory"),
         ("altiplano_undo_live_bytes", "transaction", status.undo.live_bytes, value, "Undo in memory and on disk that is not released"),
-    ];
+    ]
+}
+
+fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let row = |(name, subsystem, count, kind, comment): (&str, &str, u64, &str, &str)| {
         let count = || Value::Int(count as i64);
         // The largest is known of what only grows: nobody watches a level between two looks.
-        let max = || if kind == value { Value::Null } else { count() };
+        let max = || if kind == VALUE { Value::Null } else { count() };
         vec![
             name.into(),
             subsystem.into(),
@@ -94,5 +107,5 @@ fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualR
             comment.into(),
         ]
     };
-    Ok(listed(metrics.into_iter().map(row).collect()))
+    Ok(listed(metrics(core).into_iter().map(row).collect()))
 }

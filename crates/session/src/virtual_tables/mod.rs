@@ -12,6 +12,7 @@
 
 mod account_rows;
 mod attributes;
+mod buffer_pool;
 mod characters;
 mod column;
 mod column_statistics;
@@ -39,11 +40,13 @@ mod metadata_locks;
 mod mysql_schema;
 mod processes;
 mod quiet;
+mod redo_log;
 mod schemata;
 mod settings;
 mod stages;
 mod statistics;
 mod sys;
+mod sys_memory;
 mod sys_schema;
 mod table_lock_waits;
 mod tables;
@@ -108,6 +111,7 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     ];
     tables.push(account_rows::user_attributes());
     tables.extend(mysql_schema::tables());
+    tables.extend(buffer_pool::definitions());
     tables.extend(connect_attributes::tables());
     tables.extend(settings::tables());
     tables.extend(empty::tables());
@@ -117,8 +121,10 @@ static TABLES: LazyLock<Vec<VirtualTable>> = LazyLock::new(|| {
     tables.extend(innodb_stats::tables());
     tables.extend(stages::tables());
     tables.extend(quiet::tables());
+    tables.extend(redo_log::tables());
     tables.extend(time_zones::tables());
     tables.extend(sys::tables());
+    tables.extend(sys_memory::tables());
     tables.extend(sys_schema::tables());
     tables.extend(table_lock_waits::tables());
     tables

@@ -1,10 +1,10 @@
 //! `performance_schema.global_variables`, `session_variables`, `global_status`, `session_status`: what SHOW VARIABLES and SHOW STATUS show.
 
-use super::column::{performance_schema, text};
+use super::column::{long_words, one_of, performance_schema, text};
 use super::{VirtualTable, listed};
 use crate::context::Core;
 use crate::show::{status_list, variable_list};
-use crate::variables::{DEFINITIONS, Definition, Kind, Origin, Source};
+use crate::variables::{DEFINITIONS, Definition, Kind, Origin, Scope, Source};
 use catalog::VirtualRequest;
 use executor::VirtualRows;
 use types::{Collation, ColumnType, Timestamp, TypeKind, Value};
@@ -27,7 +27,16 @@ pub(super) fn tables() -> Vec<VirtualTable> {
         ("SET_USER", ColumnType { collation: Collation::Utf8mb3Bin, length: 32, ..ColumnType::new(TypeKind::Char) }),
         ("SET_HOST", ColumnType { collation: Collation::AsciiGeneralCi, length: 255, ..ColumnType::new(TypeKind::Char) }),
     ];
+    let metadata = vec![
+        ("VARIABLE_NAME", text(64).not_null()),
+        ("VARIABLE_SCOPE", one_of(&["GLOBAL", "SESSION", "SESSION_ONLY"], Collation::DEFAULT).not_null()),
+        ("DATA_TYPE", one_of(&["Integer", "Numeric", "String", "Enumeration", "Boolean", "Set"], Collation::DEFAULT).not_null()),
+        ("MIN_VALUE", text(64)),
+        ("MAX_VALUE", text(64)),
+        ("DOCUMENTATION", long_words(TypeKind::MediumText).not_null()),
+    ];
     vec![
+        VirtualTable { def: performance_schema("variables_metadata", 400.0, metadata), rows: variables_metadata },
         VirtualTable { def: performance_schema("variables_info", 200.0, info), rows: variables_info },
         table("persisted_variables", persisted_variables),
         table("global_variables", global_variables),
@@ -68,6 +77,29 @@ fn variables_info(core: &mut Core, _request: &VirtualRequest) -> executor::Resul
             None => (Value::Null, Value::Null, Value::Null),
         };
         vec![definition.name.into(), source.into(), "".into(), min.into(), max.into(), time, user, host]
+    };
+    Ok(listed(DEFINITIONS.iter().map(row).collect()))
+}
+
+fn variables_metadata(_core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    let row = |definition: &Definition| {
+        let scope = match definition.scope {
+            Scope::Global => "GLOBAL",
+            Scope::Both => "SESSION",
+            Scope::Session => "SESSION_ONLY",
+        };
+        let bounds = |min: String, max: String| (Value::from(min), Value::from(max));
+        let none = || (Value::from(""), Value::from(""));
+        let (kind, (min, max)) = match definition.kind {
+            Kind::Switch => ("Boolean", none()),
+            Kind::Number { min, max } => ("Integer", bounds(min.to_string(), max.to_string())),
+            Kind::Real { min, max } => ("Numeric", bounds((min as u64).to_string(), (max as u64).to_string())),
+            Kind::Choice(_) => ("Enumeration", none()),
+            Kind::Text => ("String", none()),
+            Kind::SqlMode | Kind::Switches => ("Set", none()),
+        };
+        // Each is told of in the manual.
+        vec![definition.name.into(), scope.into(), kind.into(), min, max, "".into()]
     };
     Ok(listed(DEFINITIONS.iter().map(row).collect()))
 }
