@@ -52,7 +52,7 @@ pub(crate) const NOTHING: OldHeader =
 pub(crate) enum Change<'a> {
     /// A row that did not exist.
     Insert,
-    /// Several rows that did not exist, which went into one leaf together: the first is the record's, `keys` are those of the others, ascending; see [`run_keys`].
+    /// Several rows that did not exist, which went into one leaf, or into a few neighbouring ones, together: the first is the record's, `keys` are those of the others, ascending; see [`run_keys`].
     InsertRun { keys: &'a [u8] },
     /// New contents over a row, live or delete-marked.
     Update {
