@@ -148,6 +148,22 @@ fn beside<T>(
     }
 }
 
+/// Runs `ddl` and, while it builds, `changes` in a transaction of another session that it waits for.
+fn with_changes(server: &Server, ddl: &str, settings: &[&str], undo: &str, changes: &[&str]) -> Result<(), Error> {
+    let mut other = connect(server);
+    other.query_drop("SET foreign_key_checks = 0").expect("set");
+    let (result, ()) = beside(server, ddl, settings, undo, |build| {
+        if !build.hold(&mut other) {
+            return None;
+        }
+        changes.iter().for_each(|sql| other.query_drop(sql).expect("changed"));
+        build.waits();
+        other.query_drop("COMMIT").expect("committed");
+        Some(())
+    });
+    result
+}
+
 /// One writer's transaction; what others are in the way of is taken back.
 fn write(c: &mut Conn, random: &mut Random, fresh: &AtomicU64) -> Result<(), Error> {
     c.query_drop("BEGIN")?;
@@ -295,16 +311,7 @@ fn a_duplicate_that_somebody_commits_meanwhile_ends_the_build() {
         ("DO 0", "INSERT INTO t (a, b, c, d) VALUES (1, 'x', 50, 1)", Some("Duplicate entry '50' for key 't.u_c'")),
     ] {
         c.query_drop(before).expect("prepared");
-        let mut other = connect(&server);
-        let (result, ()) = beside(&server, "CREATE UNIQUE INDEX u_c ON t (c)", &[], "DROP INDEX u_c ON t", |build| {
-            if !build.hold(&mut other) {
-                return None;
-            }
-            other.query_drop(change).expect("changed");
-            build.waits();
-            other.query_drop("COMMIT").expect("committed");
-            Some(())
-        });
+        let result = with_changes(&server, "CREATE UNIQUE INDEX u_c ON t (c)", &[], "DROP INDEX u_c ON t", &[change]);
         match (result, expected) {
             (Ok(()), None) => {
                 assert_eq!(indexes(&mut c), ["PRIMARY", "u_c"]);
@@ -651,17 +658,7 @@ fn what_somebody_commits_meanwhile_may_end_a_copy() {
         (another_key, old_key, "UPDATE t SET c = 100 - c WHERE id IN (3, 7)", None),
     ] {
         c.query_drop("UPDATE t SET c = id * 10 WHERE id < 10").expect("prepared");
-        let mut other = connect(&server);
-        let (result, ()) = beside(&server, ddl, &[], undo, |build| {
-            if !build.hold(&mut other) {
-                return None;
-            }
-            other.query_drop(change).expect("changed");
-            build.waits();
-            other.query_drop("COMMIT").expect("committed");
-            Some(())
-        });
-        match (result, expected) {
+        match (with_changes(&server, ddl, &[], undo, &[change]), expected) {
             (Ok(()), None) => assert_eq!(indexes(&mut c), ["i_id", "PRIMARY"]),
             (Err(Error::MySqlError(error)), Some(expected)) => {
                 assert_eq!((error.code, error.message.as_str()), expected, "{ddl}");
@@ -673,22 +670,6 @@ fn what_somebody_commits_meanwhile_may_end_a_copy() {
     }
     let first: Vec<(u64, u64)> = c.query("SELECT id, c FROM t WHERE c < 80 ORDER BY c").expect("rows");
     assert_eq!(first, [(1, 10), (2, 20), (7, 30), (4, 40), (5, 50), (6, 60), (3, 70)]);
-}
-
-/// Runs `ddl` and, while it builds, `changes` in a transaction of another session that it waits for.
-fn with_changes(server: &Server, ddl: &str, settings: &[&str], undo: &str, changes: &[&str]) -> Result<(), Error> {
-    let mut other = connect(server);
-    other.query_drop("SET foreign_key_checks = 0").expect("set");
-    let (result, ()) = beside(server, ddl, settings, undo, |build| {
-        if !build.hold(&mut other) {
-            return None;
-        }
-        changes.iter().for_each(|sql| other.query_drop(sql).expect("changed"));
-        build.waits();
-        other.query_drop("COMMIT").expect("committed");
-        Some(())
-    });
-    result
 }
 
 #[test]
