@@ -11,7 +11,7 @@ use buffer_pool::{Mtr, PageRef, RedoHandler};
 use smallvec::SmallVec;
 
 use crate::edit::{Identity, NodeMut};
-use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES, common_prefix};
+use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES, SLOTS, Slot, common_prefix};
 use crate::node::Node;
 use crate::overflow;
 use crate::tree::BTree;
@@ -473,6 +473,23 @@ pub struct Redo;
 impl RedoHandler for Redo {
     fn redo(&self, op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
         redo(op, payload, page)
+    }
+
+    /// The slot; where operations before this one move slots, a neighbour.
+    #[inline]
+    fn place_word(&self, op: u8, payload: &[u8]) -> Option<usize> {
+        let slot = match op {
+            INSERT => Reader::new(payload.get(1..)?).varint(),
+            REMOVE | REPLACE | PATCH => Reader::new(payload).varint(),
+            _ => return None,
+        };
+        Some(SLOTS + usize::try_from(slot.ok()?).ok()?.min(PAGE_BYTES) * SLOT_BYTES)
+    }
+
+    /// The entry.
+    #[inline]
+    fn place(&self, word: u64) -> usize {
+        Slot(word).offset()
     }
 }
 

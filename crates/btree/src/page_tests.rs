@@ -230,5 +230,31 @@ fn payloads_that_do_not_fit_the_page_are_malformed() {
         let mut copy = page.clone();
         // Whatever it says, it must not panic.
         let _ = ops::Redo.redo(op, &payload, &mut *copy);
+        let _ = ops::Redo.place_word(op, &payload).map(|at| ops::Redo.place(at as u64));
     }
+}
+
+#[test]
+fn redo_finds_the_slot_and_the_entry_that_an_operation_is_about() {
+    use buffer_pool::RedoHandler;
+    let mut page = empty(0);
+    for n in 0u16..300 {
+        NodeMut::new(&mut *page).insert(n.into(), &[&[7; 5], &n.to_be_bytes()[..]].concat(), &[n as u8; 10]).unwrap();
+    }
+    for slot in [0usize, 1, 127, 128, 299] {
+        let slot_payload = |out: &mut Vec<u8>| base::put_varint(out, slot as u64);
+        for (op, form) in [(ops::REMOVE, None), (ops::REPLACE, None), (ops::PATCH, None), (ops::INSERT, Some(0u8))] {
+            let mut payload: Vec<u8> = form.into_iter().collect();
+            slot_payload(&mut payload);
+            payload.extend_from_slice(&[1, 2, 3]);
+            let at = ops::Redo.place_word(op, &payload).unwrap();
+            let word = u64::from_le_bytes(page[at..at + 8].try_into().unwrap());
+            assert_eq!(
+                (word, ops::Redo.place(word)),
+                (Node(&page).slot(slot).0, Node(&page).slot(slot).offset()),
+                "operation {op:#x} at slot {slot}"
+            );
+        }
+    }
+    assert_eq!(ops::Redo.place_word(ops::LOAD, &[0; 8]), None);
 }

@@ -98,6 +98,11 @@ impl Frames {
         unsafe { RacyBytes::new(&*self.pointer(frame).cast()) }
     }
 
+    /// Asks the processor for what is known of the frame.
+    pub fn bring_near(&self, frame: usize) {
+        base::bring_near(&self.first_dirty, frame);
+    }
+
     pub fn page(&self, frame: usize) -> PageNo {
         PageNo(self.page[frame].load(Ordering::Acquire))
     }

@@ -22,6 +22,12 @@ impl<'p> RacyBytes<'p> {
         RacyBytes { bytes }
     }
 
+    /// Asks the processor for the line of this offset.
+    #[inline(always)]
+    pub fn bring_near(self, offset: usize) {
+        base::bring_near(self.bytes, offset);
+    }
+
     /// One byte.
     #[inline(always)]
     pub fn u8_at(self, offset: usize) -> u8 {

@@ -13,12 +13,25 @@ use crate::error::PoolError;
 use crate::guard::ExclusiveGuard;
 use crate::ops::{Op, ops, redo_own, sets_whole_page};
 use crate::pool::BufferPool;
+use crate::racy::RacyBytes;
 use crate::word::{self, Acquired};
 
 /// Does the operations of one crate on a page.
 pub trait RedoHandler: Send + Sync {
     /// Applies `op` to `page`. Deterministic; the payload is not trusted.
     fn redo(&self, op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed>;
+
+    /// Where in the page the eight bytes lie by which the operation finds its place. Asked, as [`RedoHandler::place`], before the page is latched, to have both fetched from
+    /// memory meanwhile: any answer is right, and the payload is not trusted.
+    fn place_word(&self, op: u8, payload: &[u8]) -> Option<usize> {
+        let (_, _) = (op, payload);
+        None
+    }
+
+    /// Where the place is, by those eight bytes (little-endian).
+    fn place(&self, word: u64) -> usize {
+        word as usize
+    }
 }
 
 /// An operation of the log on a page, with the place of its record.
@@ -67,8 +80,12 @@ impl RedoHandlers {
         if op.op <= 0x0F {
             return redo_own(&Op { op: op.op, page: page_no, payload: op.payload }, page);
         }
-        let (_, handler) = self.handlers.iter().find(|(codes, _)| codes.contains(&op.op)).ok_or(Malformed)?;
-        handler.redo(op.op, op.payload, page)
+        self.of(op.op).ok_or(Malformed)?.redo(op.op, op.payload, page)
+    }
+
+    #[inline]
+    fn of(&self, op: u8) -> Option<&dyn RedoHandler> {
+        self.handlers.iter().find(|(codes, _)| codes.contains(&op)).map(|(_, handler)| &**handler)
     }
 }
 
@@ -153,6 +170,35 @@ impl BufferPool {
             self.discard(page, 1)?;
         }
         Ok(())
+    }
+
+    /// Asks the processor for what redo of these operations will read first of the page, if it is in memory: its header, and the words by which they find their places.
+    pub fn bring_words_near<'o>(&self, page: PageNo, ops: impl Iterator<Item = RedoOp<'o>>, handlers: &RedoHandlers) {
+        let Some((frame, bytes)) = self.in_memory(page) else { return };
+        self.frames().bring_near(frame);
+        bytes.bring_near(0);
+        bytes.bring_near(base::CACHE_LINE_BYTES);
+        for op in ops {
+            if let Some(at) = handlers.of(op.op).and_then(|handler| handler.place_word(op.op, op.payload)) {
+                bytes.bring_near(at);
+            }
+        }
+    }
+
+    /// Asks the processor for the places that these operations will change. Waits for what [`BufferPool::bring_words_near`] asked for.
+    pub fn bring_places_near<'o>(&self, page: PageNo, ops: impl Iterator<Item = RedoOp<'o>>, handlers: &RedoHandlers) {
+        let Some((_, bytes)) = self.in_memory(page) else { return };
+        for op in ops {
+            let Some(handler) = handlers.of(op.op) else { continue };
+            if let Some(at) = handler.place_word(op.op, op.payload) {
+                bytes.bring_near(handler.place(bytes.u64_at(at)));
+            }
+        }
+    }
+
+    fn in_memory(&self, page: PageNo) -> Option<(usize, RacyBytes<'_>)> {
+        let frame = word::peek(self.cell(page).ok()?)?.frame()?;
+        Some((frame, self.frames().racy(frame)))
     }
 
     /// Brings the page in and does operations of whole records on it. `Some`: a record could not be applied and the page is spoilt in memory; where the

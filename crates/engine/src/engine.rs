@@ -201,9 +201,7 @@ impl Engine {
         engine.losers.lock().waiting = found.losers;
         // Every view opened from now on sees all that finished before the crash.
         let seq = engine.txns.purge_limit().finished;
-        for (no, (txn, last_undo)) in found.history.into_iter().enumerate() {
-            let _ = engine.history.push(no, crate::history::Finished::new(txn, seq, last_undo));
-        }
+        engine.history.restore(&found.history, seq);
         Ok(Arc::new(engine))
     }
 

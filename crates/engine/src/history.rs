@@ -27,7 +27,7 @@ pub(crate) struct Finished {
     pub left: LeftBehind,
     /// What its undo takes of the segment that all of it lies in, in bytes: it may be released without being read. 0: not known, or of several segments.
     pub undo_bytes: u32,
-    /// Set by [`History::push`]. Copies outside of the history may be out of date.
+    /// Set by the history when it takes the entry. Copies outside of the history may be out of date.
     block: u32,
 }
 
@@ -212,13 +212,31 @@ impl History {
         }
     }
 
-    /// Adds a transaction; `true` when its shard is so long that purge should come.
+    /// Adds transactions that recovery has found, each shard its part: nobody is to be woken yet.
+    pub(crate) fn restore(&self, found: &[(TxnId, UndoPtr)], seq: FinishSeq) {
+        for (no, place) in self.shards.iter().enumerate() {
+            let mine = found.iter().skip(no).step_by(self.shards.len());
+            let mut shard = place.shard.lock();
+            shard.waiting.reserve(mine.len());
+            for (txn, last_undo) in mine.copied() {
+                let block = shard.blocks.add((txn, last_undo), self.block_max);
+                let finished = Finished { block, ..Finished::new(txn, seq, last_undo) };
+                shard.waiting.push_back(Entry { finished, ways: None, left: Left::default() });
+                place.backlog.fetch_add(1, Ordering::Relaxed);
+                place.length.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// [`History::push_known`] of one of which nothing is known.
+    #[cfg(test)]
     #[must_use]
     pub(crate) fn push(&self, shard: usize, finished: Finished) -> bool {
         self.push_known(shard, finished, None, Left::default())
     }
 
-    /// [`History::push`] of one whose records by which old views come to rows are known, or those that left something behind are listed.
+    /// Adds a transaction whose records by which old views come to rows, or those that left something behind, may be known; `true` when its shard is so long that purge should
+    /// come.
     #[must_use]
     pub(crate) fn push_known(&self, shard: usize, finished: Finished, ways: Option<Ways>, left: Left) -> bool {
         let place = &self.shards[shard % self.shards.len()];

@@ -18,7 +18,7 @@
 use crate::learned::Learned;
 use crate::log_op::LogOp;
 use crate::{Error, Result};
-use base::{Lsn, PageNo};
+use base::{CACHE_LINE_BYTES, Lsn, PageNo, bring_near};
 use buffer_pool::{BufferPool, RedoHandlers, RedoOp, makes_page_anew, ops};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -32,8 +32,6 @@ use wal::{LogReader, Wal};
 const BATCH_BYTES: usize = 2 << 20;
 /// Operations in a batch.
 const BATCH_OPS: usize = 1 << 16;
-/// What a processor fetches from memory at once.
-const CACHE_LINE_BYTES: usize = 64;
 /// Batches that wait for one worker.
 const BATCHES_WAITING: usize = 2;
 /// Pages that a worker asks for ahead, at most.
@@ -61,7 +59,7 @@ pub struct RedoReport {
 /// Operations on pages of one worker.
 #[derive(Default)]
 struct Batch {
-    /// For each operation its code, then its payload.
+    /// The operations' payloads.
     bytes: Vec<u8>,
     ops: Vec<Item>,
     /// For [`Batch::sort`].
@@ -72,10 +70,13 @@ struct Batch {
 #[derive(Clone, Copy)]
 struct Item {
     page: PageNo,
+    /// Where the record starts, and its length.
     start: Lsn,
-    end: Lsn,
+    record_bytes: u32,
+    /// Where the payload lies, and its length.
     at: u32,
     len: u32,
+    op: u8,
 }
 
 impl Batch {
@@ -91,8 +92,8 @@ impl Batch {
     }
 
     fn push(&mut self, page: PageNo, start: Lsn, end: Lsn, op: u8, payload: &[u8]) {
-        self.ops.push(Item { page, start, end, at: self.bytes.len() as u32, len: payload.len() as u32 });
-        self.bytes.push(op);
+        let record_bytes = (end.0 - start.0) as u32;
+        self.ops.push(Item { page, start, record_bytes, at: self.bytes.len() as u32, len: payload.len() as u32, op });
         self.bytes.extend_from_slice(payload);
     }
 
@@ -100,19 +101,9 @@ impl Batch {
         self.bytes.len() >= BATCH_BYTES || self.ops.len() >= BATCH_OPS
     }
 
-    /// Reads all of it once, from front to back, which the processor foresees: the thread that filled the batch ran on another one, and page by page the operations
-    /// would come from its cache one by one.
-    fn bring_near(&self) {
-        std::hint::black_box(self.bytes.iter().step_by(CACHE_LINE_BYTES).fold(0, |all, byte| all ^ byte));
-    }
-
     fn clear(&mut self) {
         self.bytes.clear();
         self.ops.clear();
-    }
-
-    fn code(&self, item: &Item) -> u8 {
-        self.bytes[item.at as usize]
     }
 
     /// Brings the operations on each page together, in the order of the log. By small keys: page and place in the batch in one number.
@@ -131,12 +122,28 @@ impl Batch {
         std::mem::swap(&mut self.ops, &mut self.sorted);
     }
 
-    /// Does everything, page by page. Pages are named to those who read ahead before they are wanted.
+    fn ops_of<'b>(&'b self, of_page: &'b [Item]) -> impl Iterator<Item = RedoOp<'b>> {
+        of_page.iter().map(|item| {
+            let payload = &self.bytes[item.at as usize..][..item.len as usize];
+            RedoOp { start: item.start, end: Lsn(item.start.0 + u64::from(item.record_bytes)), op: item.op, payload }
+        })
+    }
+
+    /// Asks the processor for operations. The thread that filled the batch ran on another one, and in the order of the pages it foresees nothing.
+    fn bring_payloads_near(&self, of_page: &[Item]) {
+        for item in of_page {
+            bring_near(&self.bytes, item.at as usize);
+            bring_near(&self.bytes, item.at as usize + CACHE_LINE_BYTES);
+        }
+    }
+
+    /// Does everything, page by page. Pages are named to those who read ahead before they are wanted, and what the processor will wait for is asked for some pages ahead: first
+    /// the operations, then by them the words of the page that say where their places are, then by those the places.
     fn apply(&mut self, pool: &BufferPool, handlers: &RedoHandlers, pages_ahead: usize) -> Result<()> {
-        self.bring_near();
         self.sort();
-        let wants_reading = |of_page: &&[Item]| !of_page.iter().any(|item| makes_page_anew(self.code(item)));
-        let mut coming = self.ops.chunk_by(|a, b| a.page == b.page);
+        let pages = || self.ops.chunk_by(|a, b| a.page == b.page);
+        let wants_reading = |of_page: &&[Item]| !of_page.iter().any(|item| makes_page_anew(item.op));
+        let mut coming = pages();
         let mut named = Vec::new();
         let mut name = |count: usize| {
             named.clear();
@@ -145,17 +152,29 @@ impl Batch {
         };
         name(pages_ahead);
         let stride = pages_ahead.min(PAGES_NAMED);
+        let (mut far, mut nearer, mut near) = (pages(), pages(), pages());
+        let mut come_nearer = |words: bool, places: bool| {
+            if let Some(of_page) = far.next() {
+                self.bring_payloads_near(of_page);
+            }
+            if words && let Some(of_page) = nearer.next() {
+                pool.bring_words_near(of_page[0].page, self.ops_of(of_page), handlers);
+            }
+            if places && let Some(of_page) = near.next() {
+                pool.bring_places_near(of_page[0].page, self.ops_of(of_page), handlers);
+            }
+        };
+        come_nearer(false, false);
+        come_nearer(true, false);
+        come_nearer(true, true);
         let mut of_one = Vec::new();
-        for (at, of_page) in self.ops.chunk_by(|a, b| a.page == b.page).enumerate() {
+        for (at, of_page) in pages().enumerate() {
             if stride > 0 && at.is_multiple_of(stride) {
                 name(stride);
             }
+            come_nearer(true, true);
             of_one.clear();
-            of_one.extend(of_page.iter().map(|item| {
-                let start = item.at as usize + 1;
-                let payload = &self.bytes[start..start + item.len as usize];
-                RedoOp { start: item.start, end: item.end, op: self.code(item), payload }
-            }));
+            of_one.extend(self.ops_of(of_page));
             pool.redo_page(of_page[0].page, &of_one, handlers)?;
         }
         Ok(())

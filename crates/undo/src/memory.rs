@@ -43,6 +43,12 @@ mod mapped {
             unsafe { std::slice::from_raw_parts(self.start.as_ptr(), WORDS) }
         }
 
+        /// Has the kernel provide all pages now, at once: for who is about to fill them one by one. Where it does not know how, they come as they are touched.
+        pub(crate) fn populate(&self) {
+            // SAFETY: the range is this mapping; the advice makes its pages present and changes no byte.
+            let _ = unsafe { madvise(self.start.as_ptr().cast(), SEGMENT_BYTES, Advice::LinuxPopulateWrite) };
+        }
+
         /// Gives the pages back to the kernel; all words are zero. The caller says that no segment uses the memory.
         pub(crate) fn give_back(&self) {
             // SAFETY: the range is this mapping, private and anonymous: the advice sets it to zeros, a value of its words. Readers that race with
@@ -78,6 +84,8 @@ mod mapped {
             &self.words
         }
 
+        pub(crate) fn populate(&self) {}
+
         pub(crate) fn give_back(&self) {
             self.words.iter().for_each(|word| word.store(0, sync::atomic::Ordering::Relaxed));
         }
@@ -97,7 +105,10 @@ mod tests {
         memory.words()[WORDS - 1].store(7, Ordering::Relaxed);
         memory.give_back();
         assert!(memory.words().iter().all(|word| word.load(Ordering::Relaxed) == 0));
+        memory.populate();
+        assert!(memory.words().iter().all(|word| word.load(Ordering::Relaxed) == 0));
         memory.words()[0].store(8, Ordering::Relaxed);
+        memory.populate();
         assert_eq!(memory.words()[0].load(Ordering::Relaxed), 8);
     }
 }

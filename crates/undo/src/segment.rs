@@ -80,6 +80,15 @@ impl Buffer {
         fence(Ordering::Acquire);
     }
 
+    /// For records that recovery puts back: what it does not reads as zeros, not as another segment's records. The caller owns the segment.
+    fn empty(&self) {
+        match self.words.get() {
+            Some(_) => self.fill(&[]),
+            // New memory is zero.
+            None => self.words.get_or_init(Memory::new).populate(),
+        }
+    }
+
     /// Fills from the start with bytes of the file. The caller owns the segment.
     pub(crate) fn fill(&self, bytes: &[u8]) {
         fence(Ordering::Release);
@@ -480,8 +489,7 @@ impl Segments {
         self.open_slot(&mut list, slot_of(number), Some(number), RECOVERED_TOKEN);
         list.sealed.push_back(number);
         let buffer = self.slots.at(slot_of(number) as usize).buffer.load(Ordering::Relaxed);
-        // What is not restored reads as zeros, not as another segment's records.
-        self.buffers.at(buffer as usize).fill(&[]);
+        self.buffers.at(buffer as usize).empty();
     }
 
     /// Gives a spilled segment a buffer to be filled; sealed.
