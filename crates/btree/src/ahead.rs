@@ -89,7 +89,7 @@ impl BTree {
     }
 
     /// The inner page above the leaf responsible for a key, not validated, and the leaf's slot in it. `None` when that cannot be told without waiting.
-    fn parent_hint(&self, key: &[u8]) -> Option<(buffer_pool::OptimisticGuard<'_>, usize)> {
+    pub(crate) fn parent_hint(&self, key: &[u8]) -> Option<(buffer_pool::OptimisticGuard<'_>, usize)> {
         let mut page = self.pool().peek(self.root)?;
         let mut level = page.u16_at(LEVEL);
         if page.u32_at(INDEX_ID) != self.index.0 || level == 0 {

@@ -15,7 +15,7 @@ use crate::layout::{
 };
 
 /// Most slots a page can have.
-const SLOTS_MAX: usize = (PAGE_BYTES - SLOTS) / SLOT_BYTES;
+pub(crate) const SLOTS_MAX: usize = (PAGE_BYTES - SLOTS) / SLOT_BYTES;
 
 /// Bytes of a page, latched or not. Reads out of range give zeros.
 pub(crate) trait Bytes {
@@ -25,6 +25,8 @@ pub(crate) trait Bytes {
     fn slot_at(&self, slot: usize) -> Slot;
     /// Compares `length` bytes at `offset` with `other`, as byte strings.
     fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering;
+    /// Asks the processor for the line of this offset.
+    fn bring_near(&self, offset: usize);
 }
 
 impl Bytes for Page {
@@ -47,6 +49,11 @@ impl Bytes for Page {
     #[inline]
     fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering {
         self.get(offset..offset + length).unwrap_or(&[]).cmp(other)
+    }
+
+    #[inline]
+    fn bring_near(&self, offset: usize) {
+        base::bring_near(self, offset);
     }
 }
 
@@ -78,6 +85,11 @@ impl Bytes for OptimisticGuard<'_> {
             }
         }
         length.cmp(&other.len())
+    }
+
+    #[inline]
+    fn bring_near(&self, offset: usize) {
+        OptimisticGuard::bring_near(self, offset);
     }
 }
 
@@ -164,6 +176,11 @@ fn order_of_slot<B: Bytes, const INNER: bool>(page: &B, slot: usize, suffix: &[u
     slot.head().cmp(&head_of(suffix)).then_with(|| compare_rest::<B, INNER>(page, slot, suffix))
 }
 
+/// What follows the page's prefix in `key`; an error where it has another one.
+pub(crate) fn suffix_in<'k, B: Bytes>(page: &B, key: &'k [u8]) -> Result<&'k [u8], Ordering> {
+    without_prefix(page, page.u16_at(PREFIX_LEN) as usize, key)
+}
+
 /// What follows the page's prefix in `key`, or how the key compares with all keys that begin with the prefix.
 #[inline(always)]
 fn without_prefix<'k, B: Bytes>(page: &B, prefix_len: usize, key: &'k [u8]) -> Result<&'k [u8], Ordering> {
@@ -195,7 +212,7 @@ fn without_prefix<'k, B: Bytes>(page: &B, prefix_len: usize, key: &'k [u8]) -> R
 
 /// Compares a slot's suffix with one that has the same head.
 #[inline]
-fn compare_rest<B: Bytes, const INNER: bool>(page: &B, slot: Slot, suffix: &[u8]) -> Ordering {
+pub(crate) fn compare_rest<B: Bytes, const INNER: bool>(page: &B, slot: Slot, suffix: &[u8]) -> Ordering {
     let length = slot.suffix_len();
     if length <= HEAD_BYTES || suffix.len() <= HEAD_BYTES {
         return length.cmp(&suffix.len());

@@ -193,6 +193,27 @@ fn a_run_goes_into_neighbouring_leaves_at_once() {
 }
 
 #[test]
+fn keys_that_are_brought_near_are_counted_by_leaf() {
+    let rig = Rig::new(3, 4096);
+    let tree = rig.tree(7);
+    let keys: Vec<Vec<u8>> = (0u64..40_000).map(|n| (n * 7).to_be_bytes().to_vec()).collect();
+    let mut builder_order = keys.clone();
+    let mut rng = Rng::new(11);
+    for at in (1..builder_order.len()).rev() {
+        builder_order.swap(at, rng.below(at as u64 + 1) as usize);
+    }
+    for key in &builder_order {
+        put(&tree, key, &[1; 30]);
+    }
+    for step in [1usize, 40, 900] {
+        let asked: Vec<&[u8]> = keys.iter().step_by(step).take(btree::KEYS_NEAR_MAX).map(|key| &key[..]).collect();
+        let leaves: std::collections::BTreeSet<_> = asked.iter().map(|key| tree.leaf_hint(key).expect("all is in memory")).collect();
+        assert_eq!(tree.bring_near(asked.iter().copied()), leaves.len(), "every {step}th key");
+    }
+    assert_eq!(tree.bring_near(std::iter::empty()), 0);
+}
+
+#[test]
 fn batches_of_leaves_cover_a_range_once() {
     let rig = Rig::new(1, 400);
     let tree = rig.tree(7);

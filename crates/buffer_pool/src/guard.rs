@@ -155,6 +155,20 @@ impl<'p> OptimisticGuard<'p> {
         self.page
     }
 
+    /// Asks the processor for the line of this offset, if the page has it.
+    #[inline(always)]
+    pub fn bring_near(&self, offset: usize) {
+        self.bytes.bring_near(offset);
+    }
+
+    /// Asks the processor for what who latches and changes the page will note beside it.
+    #[inline]
+    pub fn bring_frame_near(&self) {
+        if let Some(frame) = self.seen.frame() {
+            self.pool.frames().bring_near(frame);
+        }
+    }
+
     /// The byte at `offset`.
     #[inline(always)]
     pub fn u8_at(&self, offset: usize) -> u8 {

@@ -18,11 +18,36 @@ use crate::undo_record::{Change, put_run_key};
 use crate::write::{OnDuplicate, note_change};
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
-use btree::RunEnd;
+use btree::{BTree, KEYS_NEAR_MAX, RunEnd};
 use record::RowRef;
 use record::header::RowHeader;
 use std::sync::Arc;
 use sync::atomic::Ordering;
+
+/// Of so few keys the leaves come as they are met.
+const KEYS_FEW: usize = 4;
+/// Keys in a leaf that find most of it near when they come.
+const KEYS_CLOSE: usize = 8;
+/// Keys that are passed over after some that lay close together.
+const KEYS_LEFT_ALONE: usize = 512;
+
+/// How far the leaves of a list of keys were brought near.
+#[derive(Default)]
+struct Near {
+    until: usize,
+}
+
+impl Near {
+    /// Brings the leaves of the keys near that come within the next run or two. A list whose keys lie close together is left alone for a while: it stays in a leaf.
+    fn keep<'k>(&mut self, tree: &BTree, done: usize, key: impl Fn(usize) -> Option<&'k [u8]>) {
+        if done + KEYS_NEAR_MAX / 2 <= self.until || key(done + KEYS_FEW).is_none() {
+            return;
+        }
+        let from = self.until.max(done);
+        let leaves = tree.bring_near((from..).map_while(&key));
+        self.until = from + if leaves * KEYS_CLOSE < KEYS_NEAR_MAX { KEYS_LEFT_ALONE } else { KEYS_NEAR_MAX };
+    }
+}
 
 impl Session {
     /// Whether rows may be staged at all: not in a directory whose format has no runs.
@@ -81,8 +106,9 @@ impl Session {
         let head = RowHeader { flags: 0, schema_version: table.layout().schema_version(), txn: self.running.id, undo: UndoPtr::NONE };
         staged.put_heads(&head.to_bytes());
         let staged = &*staged;
-        let mut done = 0;
+        let (mut done, mut near) = (0, Near::default());
         while done < staged.len() {
+            near.keep(&table.primary().tree, done, |no| staged.at(no).map(|(_, key, _)| key));
             match self.insert_rows_of_run(table, staged, done)? {
                 0 => return Ok(false),
                 count => done += count,
@@ -187,11 +213,12 @@ impl Session {
 
     /// Adds sorted entries, run by run.
     pub(crate) fn add_entries(&mut self, index: &Index, entries: &Entries) -> Result<()> {
-        let mut done = 0;
+        let (mut done, mut near) = (0, Near::default());
         while let Some((key, value)) = entries.at(done) {
             if self.cancel.is_cancelled() {
                 return Err(Error::Killed);
             }
+            near.keep(&index.tree, done, |no| entries.at(no).map(|(key, _)| key));
             let entry = |no: usize| entries.at(done + no);
             let mut run = index.tree.write_run(key, std::mem::take(&mut self.buffers.run))?;
             // Asked with all leaves latched; and before, as planning is in vain where there are any.
