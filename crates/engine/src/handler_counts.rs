@@ -52,9 +52,12 @@ calls! {
     Write = "Handler_write",
 }
 
+/// Where among the counts stands how often a read gave no row: beside those that MySQL names, as a read is counted before it is known what it gives.
+const MISSES: usize = NAMES.len();
+
 /// The counts of a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct HandlerCalls([u64; NAMES.len()]);
+pub struct HandlerCalls([u64; NAMES.len() + 1]);
 
 impl HandlerCalls {
     /// Adds those of another session.
@@ -68,6 +71,18 @@ impl HandlerCalls {
         HandlerCalls(std::array::from_fn(|at| self.0[at].wrapping_sub(before.0[at])))
     }
 
+    /// How often there was such a call.
+    pub fn of(&self, call: HandlerCall) -> u64 {
+        self.0[call as usize]
+    }
+
+    /// Rows that were read: of each range its last read gave none.
+    pub fn rows_examined(&self) -> u64 {
+        use HandlerCall::{ReadKept, ReadKey, ReadNext, ReadPrevious, ReadTable};
+        let reads: u64 = [ReadKey, ReadNext, ReadPrevious, ReadKept, ReadTable].into_iter().map(|call| self.of(call)).sum();
+        reads.saturating_sub(self.0[MISSES])
+    }
+
     /// MySQL's names, with the counts.
     pub fn list(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         NAMES.iter().copied().zip(self.0.iter().copied())
@@ -76,13 +91,24 @@ impl HandlerCalls {
 
 /// The counts of one session.
 #[derive(Debug, Default)]
-pub struct HandlerCounts(CachePadded<[AtomicU64; NAMES.len()]>);
+pub struct HandlerCounts(CachePadded<[AtomicU64; NAMES.len() + 1]>);
 
 impl HandlerCounts {
     /// Counts calls. Only the session's thread may.
     #[inline]
     pub fn add(&self, call: HandlerCall, count: u64) {
-        let counter = &self.0[call as usize];
+        self.add_at(call as usize, count);
+    }
+
+    /// Counts reads that gave no row, and were counted as reads. Only the session's thread may.
+    #[inline]
+    pub fn add_misses(&self, count: u64) {
+        self.add_at(MISSES, count);
+    }
+
+    #[inline]
+    fn add_at(&self, at: usize, count: u64) {
+        let counter = &self.0[at];
         // Relaxed: counts order nothing.
         counter.store(counter.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
     }
@@ -101,8 +127,10 @@ impl Scan<'_> {
         let from_end = if backward { state.range.upper.is_empty() } else { state.range.lower.is_empty() };
         let is_table = from_end && !backward && state.range.upper.is_empty() && state.index_no == 0;
         let mut calls = rows as u64 + u64::from(ended);
+        let mut reads = 0;
         if !std::mem::replace(&mut state.counted, true) {
             counts.add(HandlerCall::ReadKey, 1);
+            reads = 1;
             if from_end {
                 counts.add(if backward { HandlerCall::ReadLast } else { HandlerCall::ReadFirst }, 1);
             }
@@ -115,6 +143,7 @@ impl Scan<'_> {
             (false, false) => HandlerCall::ReadNext,
         };
         counts.add(step, calls);
+        counts.add_misses((reads + calls).saturating_sub(rows as u64));
     }
 }
 
@@ -129,6 +158,10 @@ mod tests {
         counts.add(HandlerCall::Commit, 1);
         let before = counts.now();
         counts.add(HandlerCall::Write, 5);
+        counts.add(HandlerCall::ReadKey, 3);
+        counts.add(HandlerCall::ReadTable, 5);
+        counts.add_misses(2);
+        assert_eq!((counts.now().rows_examined(), counts.now().of(HandlerCall::Write)), (6, 7));
         let of = |calls: HandlerCalls, name: &str| calls.list().find(|(own, _)| *own == name).map(|(_, count)| count);
         assert_eq!(of(counts.now(), "Handler_write"), Some(7));
         assert_eq!(of(counts.now().since(&before), "Handler_write"), Some(5));

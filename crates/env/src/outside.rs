@@ -1,8 +1,8 @@
-//! Files of users outside of the data directory: what LOAD DATA reads, and SELECT … INTO OUTFILE writes.
+//! Files of users and operators: what LOAD DATA reads, SELECT … INTO OUTFILE writes, and the logs of statements.
 //!
 //! # Invariants
 //! 1. Only regular files are opened, and opening one never waits (for the other end of a pipe, say).
-//! 2. A file that is made was not there before: nothing of anybody's is overwritten.
+//! 2. A file that is made was not there before, and one that is appended to keeps what it has: nothing of anybody's is overwritten.
 //!
 //! # Not here
 //! Who may name which path: the session knows. Crashes are not simulated, for nothing that the server needs lies here.
@@ -32,6 +32,16 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// [`io::ErrorKind::AlreadyExists`], and what else the operating system says.
 pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o640).open(path)
+}
+
+/// Opens a file so that each write goes behind what is there, whoever wrote it; makes it as [`create`] does where there is none.
+///
+/// # Errors
+/// As [`open`].
+pub fn append(path: &Path) -> io::Result<File> {
+    let nonblock = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().append(true).create(true).mode(0o640).custom_flags(nonblock).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::from_raw_os_error(rustix::io::Errno::INVAL.raw_os_error())) }
 }
 
 /// Removes a file that a statement has begun and not finished.
@@ -68,6 +78,10 @@ mod tests {
         create(&path).expect("made").write_all(b"x").expect("written");
         assert_eq!(create(&path).expect_err("there").kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(open(&path).expect("there").metadata().expect("known").len(), 1);
+        append(&path).expect("there").write_all(b"y").expect("written");
+        assert_eq!(std::fs::read(&path).expect("there"), b"xy");
+        append(&dir.path().join("new")).expect("made").write_all(b"z").expect("written");
+        assert!(append(dir.path()).is_err() && append(Path::new("/dev/null")).is_err());
         assert!(open(dir.path()).is_err());
         let pipe = dir.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success());

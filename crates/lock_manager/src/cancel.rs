@@ -1,6 +1,6 @@
 //! The word a waiter sleeps on, and how KILL reaches it.
 
-use crate::platform::atomic::{AtomicU32, Ordering};
+use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, Rank};
 use crate::platform::{Arc, futex};
 use std::sync::OnceLock;
@@ -115,6 +115,13 @@ pub enum WaitsFor {
     Admission,
 }
 
+impl WaitsFor {
+    /// Whether it is what a statement needs of others before it may read or write, and not what it asked for itself.
+    const fn is_lock(self) -> bool {
+        !matches!(self, WaitsFor::UserLock | WaitsFor::Time | WaitsFor::Admission)
+    }
+}
+
 /// Told around each wait but those for admission, on the thread that waits and with no latch held. Set once per session.
 pub trait WaitObserver: Send + Sync {
     /// The statement is about to sleep.
@@ -130,12 +137,20 @@ pub struct Cancel {
     /// Where the statement's thread sleeps now.
     target: Mutex<Option<(Arc<WaitCell>, WaitsFor)>>,
     observer: OnceLock<std::sync::Arc<dyn WaitObserver>>,
+    /// What waits for locks have taken so far. Relaxed: the thread that waits is the one that asks.
+    lock_micros: AtomicU64,
 }
 
 impl Cancel {
     /// Not cancelled.
     pub fn new() -> Cancel {
-        Cancel { reason: AtomicU32::new(0), target: Mutex::new(Rank::Leaf, None), observer: OnceLock::new() }
+        let target = Mutex::new(Rank::Leaf, None);
+        Cancel { reason: AtomicU32::new(0), target, observer: OnceLock::new(), lock_micros: AtomicU64::new(0) }
+    }
+
+    /// Microseconds that the session's thread has waited for locks of rows, tables and the server: never less than before.
+    pub fn lock_micros(&self) -> u64 {
+        self.lock_micros.load(Ordering::Relaxed)
     }
 
     /// Sets who is told of waits; a second one is ignored.
@@ -200,7 +215,11 @@ impl Cancel {
         if let Some(observer) = observer {
             observer.wait_begins();
         }
+        let began = what.is_lock().then(Instant::now);
         let state = cell.sleep(deadline);
+        if let Some(began) = began {
+            self.lock_micros.fetch_add(began.elapsed().as_micros() as u64, Ordering::Relaxed);
+        }
         if let Some(observer) = observer {
             observer.wait_ends();
         }

@@ -616,6 +616,10 @@ errors! {
     ER_CLIENT_INTERACTION_TIMEOUT = 4031 b"HY000" client_interaction_timeout() "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     ER_XA_TEMP_TABLE = 4091 b"HY000" xa_temp_table() "XA: Temporary tables cannot be accessed inside XA transactions when xa_detach_on_prepare=ON";
     ER_INNODB_MAX_ROW_VERSION = 4092 b"HY000" innodb_max_row_version(table) "Maximum row versions reached for table {table}. No more columns can be added or dropped instantly. Please use COPY/INPLACE.";
+    ER_FAILED_TO_GENERATE_INVISIBLE_PK_COLUMN_EXISTS = 4108 b"HY000" failed_to_generate_invisible_pk_column_exists(name) "Failed to generate invisible primary key. Column '{name}' already exists.";
+    ER_FAILED_TO_GENERATE_INVISIBLE_PK_AUTO_INCREMENT = 4109 b"HY000" failed_to_generate_invisible_pk_auto_increment() "Failed to generate invisible primary key. Auto-increment column already exists.";
+    ER_GENERATED_INVISIBLE_PK_ALTER_NOT_ALLOWED = 4110 b"HY000" generated_invisible_pk_alter_not_allowed(name) "Altering generated invisible primary key column '{name}' is not allowed.";
+    ER_DROP_PK_COLUMN_TO_DROP_GIPK = 4111 b"HY000" drop_pk_column_to_drop_gipk() "Please drop primary key column to be able to drop generated invisible primary key.";
     ER_USER_LOCK_OVERLONG_NAME = 4163 b"42000" user_lock_overlong_name(name) "User-level lock name '{name}' should not exceed 64 characters.";
     ER_EXPLAIN_INTO_IMPLICIT_FORMAT_NOT_SUPPORTED = 6006 b"0A000" explain_into_implicit_format_not_supported() "EXPLAIN INTO does not support implicit FORMAT.";
     ER_EXPLAIN_INTO_FORMAT_NOT_SUPPORTED = 6007 b"0A000" explain_into_format_not_supported(format) "EXPLAIN INTO does not support FORMAT={format}.";

@@ -288,7 +288,7 @@ impl<'c> Binder<'c> {
         })
     }
 
-    fn note_volatile(&mut self) {
+    pub(crate) fn note_volatile(&mut self) {
         self.volatile = true;
         for scope in &mut self.scopes {
             scope.volatile = true;

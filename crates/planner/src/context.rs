@@ -77,6 +77,14 @@ pub trait PlanContext {
     fn switches(&self) -> Switches {
         Switches::default()
     }
+    /// `max_join_size`: rows that a query may be expected to read. The largest number is no bound.
+    fn max_join_size(&self) -> u64 {
+        u64::MAX
+    }
+    /// `sql_auto_is_null`: whether `WHERE id IS NULL` asks for the row that was inserted last.
+    fn auto_is_null(&self) -> bool {
+        false
+    }
     /// `sql_safe_updates`: UPDATE and DELETE find their rows by a key, or are refused.
     fn safe_updates(&self) -> bool {
         false

@@ -21,6 +21,7 @@ mod conditions;
 mod context;
 mod derived;
 mod dml;
+mod examined;
 pub mod explain;
 pub mod expr;
 pub mod foreign_keys;

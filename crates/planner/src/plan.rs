@@ -86,6 +86,10 @@ pub struct Plan {
     pub safe_updates: bool,
     /// An UPDATE or DELETE without LIMIT that reads all rows of a table it changes: `sql_safe_updates` refuses it (1175).
     pub unsafe_change: bool,
+    /// One of its queries is expected to read more rows than `max_join_size` (1104). Of the sizes that tables had when it was made.
+    pub too_big: bool,
+    /// It is refused before it runs: one of the two.
+    pub refused: bool,
     /// The hint `MAX_EXECUTION_TIME`.
     pub max_execution_time_ms: Option<u32>,
     /// The foreign keys of what it changes, where there are any.

@@ -20,6 +20,8 @@ pub struct Shape {
     pub sort_scans: u32,
     /// Results that are kept: groups, distinct rows, derived tables, unions.
     pub kept: u32,
+    /// A table is read whole and by no index: `log_queries_not_using_indexes`.
+    pub no_index: bool,
 }
 
 /// How a part of a plan reads its first table.
@@ -61,6 +63,7 @@ impl Shape {
         match node {
             Node::Table(table) => {
                 let first = first_of(&table.access);
+                self.no_index |= matches!(table.access, Access::Full { .. });
                 match (first, later) {
                     (First::Whole, false) => self.scans += 1,
                     (First::Whole, true) => self.full_joins += 1,
@@ -71,6 +74,7 @@ impl Shape {
                 first
             }
             Node::Virtual(_) => {
+                self.no_index = true;
                 if later {
                     self.full_joins += 1;
                 } else {

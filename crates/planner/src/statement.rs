@@ -2,6 +2,7 @@
 
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
 use crate::context::PlanContext;
+use crate::examined;
 use crate::expr::{ExprKind, Slot};
 use crate::foreign_keys;
 use crate::members::bare_zero;
@@ -209,6 +210,13 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
     let foreign_keys = foreign_keys::resolve(&mut b, &body)?;
     let safe_updates = b.context.safe_updates();
     let unsafe_change = safe_updates && changes_unsafely(&body);
+    let rows_max = b.context.max_join_size();
+    let too_big = rows_max != u64::MAX && {
+        // It holds for tables as they are.
+        b.drifts.set(true);
+        let subplans = b.subplans.iter().map(|subplan| examined::rows_of(&subplan.query));
+        examined::most_rows(&body, subplans) > rows_max as f64
+    };
     let writes = b.locks || !matches!(body, Body::Query(_));
     let depends = b.tables.iter().map(|t| (t.def.id, t.def.schema_version)).collect();
     let table_rows = b.tables.iter().map(|t| b.context.rows_estimate(t)).collect();
@@ -243,6 +251,8 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         accesses: b.accesses.list,
         safe_updates,
         unsafe_change,
+        too_big,
+        refused: unsafe_change || too_big,
         max_execution_time_ms: b.hints.max_execution_time_ms,
     };
     plan.short = short::recognise(&plan);

@@ -62,6 +62,11 @@ impl<'a> ResultSink<'a> {
         self.row_count
     }
 
+    /// Counts rows anew, for a statement that may have none of its own.
+    pub const fn forget_rows(&mut self) {
+        self.row_count = 0;
+    }
+
     /// The packet buffer, for replies of another shape (COM_STATISTICS, prepared statements).
     pub const fn packets(&mut self) -> &mut PacketWriter {
         self.out

@@ -89,7 +89,7 @@ impl<S: Service> Front<S> {
         let guard = OpenGuard { front: Arc::clone(self), id: connection.id(), seat: None };
         if open > settings.max_connections.saturating_add(1) {
             let error = codes::con_count_error();
-            self.service.login_refused(Some(&error));
+            self.service.login_refused(connection.id(), Some(&error));
             refuse(&socket, &connection, &error);
             return;
         }
@@ -172,17 +172,18 @@ impl<S: Service> Front<S> {
         let login = match logged_in {
             Ok(login) => login,
             Err(refused) => {
-                self.service.login_refused(match &refused {
+                let error = match &refused {
                     Refused::Error(error) | Refused::EarlyError(error) => Some(error),
                     Refused::Gone => None,
-                });
+                };
+                self.service.login_refused(channel.connection.id(), error);
                 Self::send_refusal(channel, refused);
                 return None;
             }
         };
         if over && !self.service.is_administrator(&login) {
             let error = codes::con_count_error();
-            self.service.login_refused(Some(&error));
+            self.service.login_refused(channel.connection.id(), Some(&error));
             channel.send_error(&error);
             return None;
         }
@@ -193,7 +194,7 @@ impl<S: Service> Front<S> {
         match self.service.begin(Arc::clone(&channel.connection), login.clone()) {
             Ok(session) => Some((session, login)),
             Err(error) => {
-                self.service.login_refused(Some(&error));
+                self.service.login_refused(channel.connection.id(), Some(&error));
                 channel.send_error(&error);
                 None
             }
@@ -288,7 +289,10 @@ impl<S: Service> Front<S> {
             channel.out.set_sequence(place.reply_sequence());
             let mut upload = UploadState::None;
             let flow = match Command::parse(channel.reader.payload(&place), capabilities) {
-                Ok(Command::Quit) => return Next::End,
+                Ok(Command::Quit) => {
+                    session.client_quits();
+                    return Next::End;
+                }
                 Ok(Command::ChangeUser(payload)) => {
                     let payload = payload.to_vec();
                     channel.reader.expect_sequence(place.reply_sequence().wrapping_add(1));

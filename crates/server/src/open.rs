@@ -7,7 +7,7 @@ use server::log;
 use server::options::{ByteSize, Settings};
 use server::serve::Failure;
 use session::variables::{KeptValues, Persisted, server_uuid};
-use session::{AccountStore, Shared, SqlService, memory_limit_of};
+use session::{AccountStore, QueryLogPlace, Shared, SqlService, memory_limit_of};
 use std::sync::Arc;
 use types::Value;
 
@@ -103,6 +103,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     begin_identity(&*disk, &shared)?;
     begin_encryption(settings, &shared)?;
     begin_spilling(settings, &shared)?;
+    begin_query_logs(settings, &shared);
     free_orphans(catalog)?;
     let admission = Arc::clone(&shared.admission);
     sync::thread::Builder::new().name("admission".to_owned()).stack_size(64 << 10).spawn(move || admission.run_ticker())?;
@@ -171,6 +172,26 @@ fn begin_encryption(settings: &Settings, shared: &Shared) -> Result<(), Failure>
             Ok(())
         }
     }
+}
+
+/// Says where the logs of statements lie, and opens those that are on.
+fn begin_query_logs(settings: &Settings, shared: &Shared) {
+    let real = |path: &std::path::Path| env::outside::real_path(path).unwrap_or_else(|_| path.to_owned());
+    let place = QueryLogPlace {
+        data_dir: real(&settings.data_dir),
+        host: host_name(),
+        program: std::env::current_exe().unwrap_or_else(|_| "/altiplano".into()),
+        port: settings.port,
+        socket: settings.socket.clone(),
+    };
+    shared.begin_query_logs(place, Box::new(|text| log::write(log::Level::Error, 0, text)));
+}
+
+/// The machine's name; `localhost` for one that has none.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() || name == "(none)" { "localhost".to_owned() } else { name.to_owned() }
 }
 
 /// The directory of `secure_file_priv`, where one is set, as it lies.

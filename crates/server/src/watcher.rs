@@ -23,7 +23,8 @@ pub fn watch<S: Service>(service: &S, interval: Duration, stop: &Event, tidy: im
         let mut due = Vec::new();
         connections.for_each(|connection| {
             let what = what_is_due(connection, &settings, now_ms);
-            if matches!(what, Some(Due::LookAtStatement(_))) && connection.is_newly_slow(connection.activity(), now_ms) {
+            let counts = !connections.is_slow_counted() && matches!(what, Some(Due::LookAtStatement(_)));
+            if counts && connection.is_newly_slow(connection.activity(), now_ms) {
                 connections.count_slow();
             }
             due.extend(what.map(|what| (Arc::clone(connection), what)));

@@ -12,6 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::error_map::Outcome;
 use crate::plan_cache::{OwnPlans, OwnTexts};
 use crate::prepared::PreparedStatements;
+use crate::query_logs::Logged;
 use crate::server_locks::ServerLocks;
 use crate::service::Session;
 use crate::session_track::Changes;
@@ -64,6 +65,8 @@ pub struct ClientSession {
     pub(crate) more_results: bool,
     /// KILL of its own connection: it is told, and ends.
     pub(crate) killed_itself: bool,
+    /// What is kept of the running statement while a log is on.
+    pub(crate) logged: Option<Box<Logged>>,
     /// A plan was made for the statement that runs next.
     pub(crate) planned: std::cell::Cell<bool>,
 }
@@ -117,6 +120,7 @@ impl ClientSession {
                 notes: true,
                 timestamp: 0.0,
                 select_limit: u64::MAX,
+                max_join_size: u64::MAX,
                 switches: Default::default(),
                 safe_updates: false,
                 completion_type: 0,
@@ -169,6 +173,7 @@ impl ClientSession {
             multi_statements: false,
             more_results: false,
             killed_itself: false,
+            logged: None,
             planned: std::cell::Cell::new(false),
         };
         session.log_in()?;
@@ -293,6 +298,9 @@ impl ClientSession {
         }
         self.core.row_count = -1;
         self.forget_changes();
+        if let Some(logged) = &mut self.logged {
+            logged.errno = error.code;
+        }
         // This is about no statement: GET DIAGNOSTICS leaves the conditions of the one before.
         if error.code != codes::ER_GET_STACKED_DA_WITHOUT_ACTIVE_HANDLER {
             self.core.diagnostics.push_error(&error);
@@ -335,7 +343,17 @@ impl Session for ClientSession {
         self.core.database = None;
         self.environment = 0;
         self.reset()?;
-        self.log_in()
+        self.log_in()?;
+        if self.shared().query_logs.is_on() {
+            self.shared().log_login(&self.connection, &self.core.login, "Change user");
+        }
+        Ok(())
+    }
+
+    fn client_quits(&mut self) {
+        if self.shared().query_logs.is_on() {
+            self.log_quit();
+        }
     }
 
     fn status(&self) -> ServerStatus {
@@ -431,6 +449,11 @@ impl ClientSession {
     fn answer(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         self.more_results = false;
         self.begin_statement();
+        if self.core.shared.query_logs.is_on() { self.answer_logged(command, out, io) } else { self.carry_out(command, out, io) }
+    }
+
+    #[inline]
+    pub(crate) fn carry_out(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         match command {
             Command::Query { sql, attributes } => {
                 if attributes.count > 0 || !self.core.query_attributes.is_empty() {
@@ -490,6 +513,9 @@ impl ClientSession {
                     Ok(name) => self.use_database(name),
                     Err(_) => Err(codes::bad_db_error(String::from_utf8_lossy(name)).into()),
                 };
+                if self.logged.is_some() && result.is_ok() {
+                    self.log_general("Init DB", name);
+                }
                 self.reply_simple(out, io, result);
             }
             Command::FieldList { table, .. } => {

@@ -565,6 +565,8 @@ pub struct Connections {
     most: AtomicU64,
     /// Statements that took `long_query_time`.
     slow: AtomicU64,
+    /// Sessions count them. Relaxed: a statement that runs while that changes may count twice or not.
+    slow_counted: AtomicBool,
     started: Instant,
     thread_probe: OnceLock<Box<dyn Fn() -> ThreadCounts + Send + Sync>>,
 }
@@ -606,6 +608,7 @@ impl Connections {
             count: AtomicU32::new(0),
             most: AtomicU64::new(0),
             slow: AtomicU64::new(0),
+            slow_counted: AtomicBool::new(false),
             started: Instant::now(),
             thread_probe: OnceLock::new(),
         }
@@ -722,6 +725,16 @@ impl Connections {
             shard.by_id.values().for_each(|connection| sum.add(&connection.handler_counts.now()));
         }
         sum
+    }
+
+    /// Says whether sessions count their slow statements, as they do for the slow log: then the watcher does not.
+    pub fn set_slow_counted(&self, counted: bool) {
+        self.slow_counted.store(counted, Ordering::Relaxed);
+    }
+
+    /// See [`Connections::set_slow_counted`].
+    pub fn is_slow_counted(&self) -> bool {
+        self.slow_counted.load(Ordering::Relaxed)
     }
 
     /// Counts a statement that has taken `long_query_time`.

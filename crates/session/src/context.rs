@@ -58,6 +58,8 @@ pub struct Settings {
     pub timestamp: f64,
     /// `sql_select_limit`.
     pub select_limit: u64,
+    /// `max_join_size`, unless `sql_big_selects` lets all through.
+    pub max_join_size: u64,
     /// `optimizer_switch`.
     pub switches: planner::switches::Switches,
     /// `sql_safe_updates`.
@@ -570,6 +572,14 @@ impl PlanContext for Planning<'_> {
         self.core.settings.select_limit
     }
 
+    fn max_join_size(&self) -> u64 {
+        self.core.settings.max_join_size
+    }
+
+    fn auto_is_null(&self) -> bool {
+        self.core.number("sql_auto_is_null") == 1
+    }
+
     fn switches(&self) -> planner::switches::Switches {
         self.core.settings.switches
     }
@@ -599,7 +609,7 @@ impl PlanContext for Planning<'_> {
             Kind::Switch => ColumnType::bigint(),
             Kind::Number { .. } => ColumnType::bigint_unsigned(),
             Kind::Real { .. } => ColumnType { decimals: 6, ..ColumnType::new(TypeKind::Double) },
-            Kind::Choice(_) | Kind::Text | Kind::SqlMode | Kind::Switches => ColumnType::varchar(1024, Collation::DEFAULT),
+            Kind::Choice(_) | Kind::Set(_) | Kind::Text | Kind::SqlMode | Kind::Switches => ColumnType::varchar(1024, Collation::DEFAULT),
         })
     }
 

@@ -8,6 +8,7 @@ use crate::error_map::{Outcome, executor_error};
 use crate::output::Output;
 use crate::privileges::authorize;
 use crate::query::{empty_query, is_planned};
+use crate::query_logs::Log;
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
@@ -378,7 +379,12 @@ impl ClientSession {
                 }
                 "PRIVILEGES" => self.core.warn(codes::warn_deprecated_syntax_no_replacement("FLUSH PRIVILEGES").into()),
                 "TABLES" | "HOSTS" | "OPTIMIZER_COSTS" => {}
+                "GENERAL LOGS" => self.shared().reopen_query_log(Log::General)?,
+                "SLOW LOGS" => self.shared().reopen_query_log(Log::Slow)?,
                 "LOGS" | "ENGINE LOGS" => {
+                    if *what == "LOGS" {
+                        [Log::General, Log::Slow].into_iter().try_for_each(|log| self.shared().reopen_query_log(log))?;
+                    }
                     let wal = self.engine.engine().wal();
                     wal.flush_all().map_err(|error| crate::error_map::engine_error(error.into(), || self.stop_error()))?;
                 }

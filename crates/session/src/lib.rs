@@ -42,6 +42,7 @@ mod preparable;
 mod prepared;
 mod privileges;
 mod query;
+mod query_logs;
 mod restart;
 mod result_columns;
 mod row_output;
@@ -76,5 +77,6 @@ pub fn begin_expressions() {
 
 pub use accounts::AccountStore;
 pub use client_session::ClientSession;
+pub use query_logs::Place as QueryLogPlace;
 pub use shared::{SERVER_VERSION, Shared, SqlService, memory_limit_of, memory_of_storage};
 pub use show::create_table_text;

@@ -24,6 +24,7 @@ impl CachedPlan {
     /// Whether it was made under these settings, which a prepared statement obeys as they are when it runs.
     pub(crate) fn suits(&self, settings: &Settings) -> bool {
         self.select_limit == settings.select_limit
+            && self.max_join_size == settings.max_join_size
             && self.switches == settings.switches
             && self.plan.safe_updates == settings.safe_updates
             && self.temporary == settings.temporary
@@ -58,6 +59,8 @@ pub struct CachedPlan {
     pub prepared: bool,
     /// `sql_select_limit` when it was made.
     pub select_limit: u64,
+    /// `max_join_size` when it was made.
+    pub max_join_size: u64,
     /// `optimizer_switch` when it was made.
     pub switches: planner::switches::Switches,
     /// `character_set_results` when it was made: the head of its result is written for that.

@@ -254,6 +254,9 @@ impl ClientSession {
                 return;
             }
         };
+        if self.logged.is_some() {
+            self.log_prepared(sql);
+        }
         let plan = prepared.plan.clone();
         let param_count = prepared.param_count;
         let statement_id = self.prepared.add(prepared);
@@ -405,6 +408,9 @@ impl ClientSession {
         if let Err(outcome) = self.try_execute_prepared(execute, sink) {
             self.fail(sink, outcome);
         }
+        if let Some(logged) = &mut self.logged {
+            logged.rows_sent = sink.row_count();
+        }
     }
 
     pub(crate) fn try_execute_prepared(&mut self, execute: &Execute<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
@@ -443,6 +449,11 @@ impl ClientSession {
         decoded.map_err(|_| codes::malformed_packet())?;
         if let Some(error) = bad {
             return Err(error.into());
+        }
+        if self.logged.is_some() {
+            let sql = Arc::clone(&prepared.sql);
+            self.log_execute(&sql);
+            return self.run_prepared(id, sink);
         }
         let version = self.core.shared.catalog.version();
         // As most are: nothing is looked up again.
@@ -570,6 +581,9 @@ impl ClientSession {
         let prepared = self.prepare_text(sql);
         self.arena = outer;
         let id = self.prepared.add(prepared?);
+        if self.logged.is_some() {
+            self.log_prepared(sql);
+        }
         self.changes.note_state();
         self.prepared.by_name.insert(lower, id);
         Ok(())
@@ -587,6 +601,11 @@ impl ClientSession {
         for variable in using {
             let value = self.core.user_variable(variable);
             self.params.push(value);
+        }
+        if self.logged.is_some()
+            && let Some(sql) = self.prepared.by_id.get(&id).map(|prepared| Arc::clone(&prepared.sql))
+        {
+            self.log_execute(&sql);
         }
         self.run_prepared(id, sink)
     }

@@ -27,6 +27,9 @@ impl ClientSession {
     /// Runs the statements of a text, one after the other, until one fails.
     #[inline(never)]
     pub(crate) fn query(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
+        if self.logged.is_some() {
+            return self.query_logged(sql, sink);
+        }
         self.connection.set_statement(&without_secrets(sql));
         let mut rest = sql;
         loop {
@@ -53,7 +56,7 @@ impl ClientSession {
     }
 
     /// Runs the first statement of `sql`; `Some` offset when more statements follow.
-    fn one_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<usize>, Outcome> {
+    pub(crate) fn one_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<usize>, Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             if let Some(next) = self.try_statement(sql, sink)? {
                 return Ok(next);
@@ -222,6 +225,7 @@ impl ClientSession {
             provisional,
             prepared: false,
             select_limit: self.core.settings.select_limit,
+            max_join_size: self.core.settings.max_join_size,
             switches: self.core.settings.switches,
             results,
             written_in,
@@ -307,6 +311,8 @@ impl ClientSession {
             hasher.write_u16(self.core.settings.charsets.number());
             hasher.write_u64(self.core.number("div_precision_increment"));
             hasher.write_u64(self.core.settings.select_limit);
+            hasher.write_u64(self.core.settings.max_join_size);
+            hasher.write_u64(self.core.number("sql_auto_is_null"));
             hasher.write_u32(self.core.settings.switches.bits());
             hasher.write_usize(self.core.settings.lc_time_names);
             hasher.write_u8(self.core.settings.safe_updates.into());

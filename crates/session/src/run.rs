@@ -41,6 +41,12 @@ fn says_records(insert: &Insert) -> bool {
     }
 }
 
+/// Why a plan does not run.
+#[cold]
+fn refusal_of(plan: &Plan) -> mysql_error::SqlError {
+    if plan.unsafe_change { mysql_error::codes::update_without_key_in_safe_mode("") } else { mysql_error::codes::too_big_select() }
+}
+
 impl ClientSession {
     /// Runs a plan with the parameter values in `self.params` and writes the reply.
     pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
@@ -63,6 +69,9 @@ impl ClientSession {
         self.count_statement(&plan.plan.body);
         if let Some(shape) = &plan.shape {
             self.shared().status.count_shape(shape);
+            if let Some(logged) = &mut self.logged {
+                logged.add_shape(shape);
+            }
         }
         if self.planned.take() {
             self.shared().status.plan_first_runs.inc();
@@ -104,8 +113,8 @@ impl ClientSession {
         if plan.changed == Changed::Stored {
             self.refuse_read_only()?;
         }
-        if plan.plan.unsafe_change {
-            return Err(mysql_error::codes::update_without_key_in_safe_mode("").into());
+        if plan.plan.refused {
+            return Err(refusal_of(&plan.plan).into());
         }
         match plan.changed {
             Changed::Nothing => {}

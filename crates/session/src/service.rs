@@ -102,8 +102,8 @@ pub trait Service: Send + Sync + 'static {
     /// Whether a login may take the connection that is kept free above `max_connections`.
     fn is_administrator(&self, login: &Login) -> bool;
 
-    /// A client was not let in: told why, or (`None`) gone before it could be.
-    fn login_refused(&self, _error: Option<&SqlError>) {}
+    /// The client of a connection was not let in: told why, or (`None`) gone before it could be.
+    fn login_refused(&self, _connection: u32, _error: Option<&SqlError>) {}
 
     /// Begins a session for a client that has authenticated. An error (unknown database, …) is sent and the connection ends.
     fn begin(&self, connection: Arc<Connection>, login: Login) -> Result<Self::Session, SqlError>;
@@ -130,6 +130,9 @@ pub trait Session {
     /// Whether the session, which waits for its next command, holds nothing that others may wait for (no transaction, no lock of any kind): then another
     /// thread may serve that command, whenever it comes to it.
     fn holds_nothing(&self) -> bool;
+
+    /// The client has sent COM_QUIT; the session ends next.
+    fn client_quits(&mut self) {}
 
     /// The client has gone without a COM_QUIT, or was hung up; the session ends next.
     fn client_is_lost(&self) {}

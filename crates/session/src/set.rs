@@ -3,6 +3,7 @@
 use crate::charsets::{is_charset_variable, partner};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::query_logs::Log;
 use crate::shared::{memory_limit_of, memory_of_storage};
 use crate::variables::{Definition, Kind, Scope, check, find, mode_warnings, switched};
 use engine::{FlushPolicy, Isolation};
@@ -55,9 +56,19 @@ impl ClientSession {
             self.keep_values(kept.map(|change| (change.definition, &change.value)))?;
         }
         for ServerChange { definition, value, .. } in changes.into_iter().filter(|change| change.applies) {
+            let before = self.shared().variables.get(definition);
             self.shared().variables.set(definition, value.clone());
+            if let Err(error) = self.shared().apply_query_log_variable(definition) {
+                // A log that cannot be opened stays as it was.
+                self.shared().variables.set(definition, before);
+                self.shared().apply_query_log_variable(definition).unwrap_or_default();
+                return Err(error.into());
+            }
             self.note_origin(definition);
             if let Some((name, value)) = partner(definition.name, &value) {
+                self.shared().variables.set(name, value);
+            }
+            if let Some((name, value)) = big_selects(definition, &value) {
                 self.shared().variables.set(name, value);
             }
             self.apply_global(definition, &value);
@@ -86,7 +97,7 @@ impl ClientSession {
         };
         if global {
             self.may_set_global(definition)?;
-        } else if definition.name == "sql_log_bin" {
+        } else if is_restricted(definition) {
             self.may_set_restricted()?;
         }
         if !definition.dynamic {
@@ -102,6 +113,9 @@ impl ClientSession {
         }
         let value = match value {
             // DEFAULT: of the server the built-in value, of a session the server's.
+            None if Log::of_file_variable(definition.name).is_some() => {
+                Log::of_file_variable(definition.name).map_or(Value::Null, |log| Value::from(self.shared().default_log_name(log)))
+            }
             None if global || definition.scope == Scope::Session => crate::variables::default_value(definition),
             None => self.shared().variables.get(definition),
             // A bare word is a value here: SET x = ON.
@@ -141,7 +155,14 @@ impl ClientSession {
         }
         // `transaction_isolation` without a scope word is the session's; SET TRANSACTION without one is the next transaction's.
         self.apply_session(definition, &value)?;
+        let with_it = big_selects(definition, &value);
         self.core.variables.set(definition, value);
+        if let Some((other, value)) = with_it {
+            self.core.variables.set(other, value);
+        }
+        if matches!(definition.name, "max_join_size" | "sql_big_selects") {
+            self.derive_join_size();
+        }
         Ok(None)
     }
 
@@ -155,27 +176,18 @@ impl ClientSession {
         }
         // What is not there cannot be switched on; that it is off may be said.
         if let (Kind::Switch, Value::Int(1)) = (definition.kind, value)
-            && matches!(
-                definition.name,
-                "general_log"
-                    | "old_alter_table"
-                    | "profiling"
-                    | "slow_query_log"
-                    | "sql_auto_is_null"
-                    | "sql_generate_invisible_primary_key"
-                    | "sql_require_primary_key"
-            )
+            && matches!(definition.name, "old_alter_table" | "profiling")
         {
             return Err(codes::not_supported_yet(definition.name).into());
         }
-        if let ("max_join_size", Value::UInt(rows)) = (definition.name, value)
-            && *rows < u64::MAX
-        {
-            return Err(codes::not_supported_yet(definition.name).into());
+        if Log::of_file_variable(definition.name).is_some() {
+            return Ok(self.shared().check_log_name(definition, value)?);
         }
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {
+            // The log tables are empty and cannot be written.
+            "log_output" if text.split(',').any(|place| place == "TABLE") => Err(codes::not_supported_yet("log_output=TABLE").into()),
             "event_scheduler" if text == "ON" => Err(codes::not_supported_yet("event_scheduler").into()),
             // Told only to clients that can do without, and the greeting offers that to none.
             "resultset_metadata" if text == "NONE" => Err(codes::client_does_not_support("optional metadata transfer").into()),
@@ -202,7 +214,15 @@ impl ClientSession {
             self.core.set_insert_id(*id);
         }
         self.derive(definition, &value);
+        let with_it = big_selects(definition, &value);
         self.core.variables.set_silently(definition, value);
+        if matches!(definition.name, "max_join_size" | "sql_big_selects") {
+            self.derive_join_size();
+        }
+        if let Some((_, Value::Int(on))) = with_it {
+            // A hint changes the other variable's effect alone.
+            self.core.settings.max_join_size = if on == 1 { u64::MAX } else { self.core.number("max_join_size") };
+        }
     }
 
     /// What a changed server value does at once.
@@ -293,6 +313,7 @@ impl ClientSession {
                 settings.select_limit = *rows;
                 self.environment = 0;
             }
+            ("sql_auto_is_null", _) => self.environment = 0,
             ("sql_safe_updates", Value::Int(on)) => {
                 settings.safe_updates = *on == 1;
                 self.environment = 0;
@@ -311,6 +332,13 @@ impl ClientSession {
             ("div_precision_increment", _) => self.environment = 0,
             _ => {}
         }
+    }
+
+    /// Takes `max_join_size` and `sql_big_selects` into the derived settings.
+    fn derive_join_size(&mut self) {
+        let all = self.core.number("sql_big_selects") == 1;
+        self.core.settings.max_join_size = if all { u64::MAX } else { self.core.number("max_join_size") };
+        self.environment = 0;
     }
 
     /// Derives all settings from the session's variables.
@@ -346,6 +374,7 @@ impl ClientSession {
             }
         }
         self.charsets_from_variables();
+        self.derive_join_size();
         let policy = self.shared().flush_policy();
         self.engine.set_flush_policy(policy);
         self.core.settings.auto_increment.lock_mode = self.shared().number("innodb_autoinc_lock_mode") as u8;
@@ -405,6 +434,24 @@ impl ClientSession {
         }
         Ok(())
     }
+}
+
+/// What a new `max_join_size` makes of `sql_big_selects`: with a bound they are off, without one on.
+fn big_selects(definition: &Definition, value: &Value) -> Option<(&'static Definition, Value)> {
+    let named = find("sql_big_selects").filter(|_| definition.name == "max_join_size")?;
+    Some((named, Value::bool(*value == Value::UInt(u64::MAX))))
+}
+
+/// Whether not everybody may set it for a session.
+fn is_restricted(definition: &Definition) -> bool {
+    let restricted = [
+        "show_gipk_in_create_table_and_information_schema",
+        "sql_generate_invisible_primary_key",
+        "sql_log_bin",
+        "sql_log_off",
+        "sql_require_primary_key",
+    ];
+    restricted.contains(&definition.name)
 }
 
 /// The engine's level.

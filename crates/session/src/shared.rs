@@ -7,6 +7,7 @@ use crate::command::Login;
 use crate::connections::{Connection, Connections};
 use crate::deadlock_log::DeadlockLog;
 use crate::plan_cache::PlanCache;
+use crate::query_logs::QueryLogs;
 use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;
 use crate::show::Sample;
@@ -69,6 +70,8 @@ pub struct Shared {
     pub status: Status,
     /// How far long statements are.
     pub(crate) stages: Stages,
+    /// The logs of statements.
+    pub(crate) query_logs: QueryLogs,
     /// Statements by kind.
     pub(crate) kinds: crate::kinds::Kinds,
     /// Where temporary files are made; without it statements have their memory alone.
@@ -117,6 +120,7 @@ impl Shared {
             query_attributes: AtomicBool::new(false),
             status: Status::default(),
             stages: Stages::new(),
+            query_logs: QueryLogs::new(),
             kinds: Default::default(),
             spill: OnceLock::new(),
             persisted: OnceLock::new(),
@@ -337,7 +341,10 @@ impl Service for SqlService {
         }
     }
 
-    fn login_refused(&self, error: Option<&SqlError>) {
+    fn login_refused(&self, connection: u32, error: Option<&SqlError>) {
+        if let Some(error) = error.filter(|_| self.shared.query_logs.is_on()) {
+            self.shared.log_refused(connection, error);
+        }
         let status = &self.shared.status;
         match error.map(|error| error.code) {
             Some(codes::ER_CON_COUNT_ERROR) => status.over_max_connections.inc(),
@@ -358,6 +365,9 @@ impl Service for SqlService {
     }
 
     fn begin(&self, connection: Arc<Connection>, login: Login) -> Result<ClientSession, SqlError> {
+        if self.shared.query_logs.is_on() {
+            self.shared.log_login(&connection, &login, "Connect");
+        }
         ClientSession::new(Arc::clone(&self.shared), connection, login)
     }
 }

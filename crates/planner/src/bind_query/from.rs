@@ -1,8 +1,10 @@
 //! FROM: tables, derived tables, joins and the columns they show; locking clauses.
 
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source};
+use crate::conditions::compare_expr;
 use crate::context::PlanContext;
-use crate::expr::Expr;
+use crate::expr::{CmpOp, Expr, ExprKind};
+use crate::func::Func;
 use crate::logical::JoinTree;
 use crate::plan::{Kept, LockMode, LockWait, OutputColumn};
 use crate::typing;
@@ -118,10 +120,39 @@ impl<'c> Binder<'c> {
         self.scope().clause = Clause::Where;
         let mut filter = take_view_filter(self.scope());
         if let Some(condition) = condition {
-            self.condition(condition)?.into_conjuncts(&mut filter);
+            let mut bound = self.condition(condition)?;
+            if self.context.auto_is_null() {
+                bound = self.ask_for_last_row(bound);
+            }
+            bound.into_conjuncts(&mut filter);
             self.use_generated(&mut filter)?;
         }
         self.scope().on_error.take().map_or(Ok(filter), Err)
+    }
+
+    /// `sql_auto_is_null`: a condition that asks nothing but whether an AUTO_INCREMENT column is NULL, which it never is, asks for the row of LAST_INSERT_ID().
+    #[cold]
+    fn ask_for_last_row(&mut self, condition: Expr) -> Expr {
+        let ExprKind::IsNull { operand, negated: false } = &condition.kind else { return condition };
+        let ExprKind::Slot(slot) = operand.kind else { return condition };
+        let tables = &self.tables;
+        let counts = |relation: &Relation| match relation.source {
+            Source::Base(no) if !relation.nullable => relation.column_of(slot).is_some_and(|column| {
+                let column = tables[no as usize].def.columns.get(column);
+                column.is_some_and(|column| column.auto_increment && !column.ty.nullable)
+            }),
+            _ => false,
+        };
+        if !self.scopes.last().is_some_and(|scope| scope.relations.iter().any(counts)) {
+            return condition;
+        }
+        self.note_volatile();
+        let ExprKind::IsNull { operand, .. } = condition.kind else { return condition };
+        let last = Expr {
+            kind: ExprKind::Func(Func::LastInsertId, Vec::new()),
+            ty: ColumnType { nullable: false, ..ColumnType::bigint_unsigned() },
+        };
+        compare_expr(CmpOp::Eq, operand.ty.collation, *operand, last)
     }
 
     pub(crate) fn add_relation(&mut self, relation: Relation) -> Result<usize> {

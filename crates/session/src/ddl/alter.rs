@@ -13,6 +13,7 @@ use super::foreign_keys::{self, DraftForeignKey};
 use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes, warn_of_repeated};
 use super::online::{self, Beside, TableCopy};
 use super::options::Options;
+use super::primary_key;
 use super::virtual_columns::{self, follows_from_rows, reads_otherwise};
 use super::{DdlDone, FullName, LockedTable, check_table_name, find_column, full_name, same_name};
 use crate::client_session::ClientSession;
@@ -64,6 +65,7 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
     let warnings = std::mem::take(&mut definer.warnings);
     let mut draft = draft?;
     session.ddl_warnings(warnings);
+    draft.check_primary_key(session, old, actions)?;
     check_new_name(session, &name, &draft)?;
     foreign_keys::check_dropped_columns(old, &draft.columns, &foreign, &children)?;
     let written = draft.keys.len();
@@ -146,6 +148,8 @@ pub(super) struct Draft {
     new_name: Option<(String, String)>,
     /// FORCE or ENGINE=InnoDB.
     rebuild: bool,
+    /// The first column is that of a generated key, and stays the first while it is there.
+    has_generated_key: bool,
 }
 
 impl Draft {
@@ -156,7 +160,9 @@ impl Draft {
         current: Option<&str>,
     ) -> Result<Draft, SqlError> {
         refuse_unsupported(actions)?;
+        primary_key::check_actions(old, actions)?;
         let mut draft = Draft {
+            has_generated_key: primary_key::is_generated(old),
             columns: Vec::new(),
             keys: old_keys(old),
             checks: Vec::new(),
@@ -199,6 +205,11 @@ impl Draft {
         draft.checks = alter_checks(definer, old, &draft.columns, actions)?;
         refuse_dependent(old, &draft.columns)?;
         Ok(draft)
+    }
+
+    /// Refuses what `sql_require_primary_key` and a generated key forbid.
+    pub(super) fn check_primary_key(&self, session: &ClientSession, old: &TableDef, actions: &[AlterAction<'_>]) -> Result<(), SqlError> {
+        session.check_key_after(old, actions, &self.columns, &self.keys)
     }
 
     /// Database and table of RENAME.
@@ -303,7 +314,7 @@ impl Draft {
     fn place(&mut self, column: DraftColumn, place: &ColumnPosition<'_>, table: &str) -> Result<(), SqlError> {
         let at = match place {
             ColumnPosition::Default => self.columns.iter().take_while(|column| column.def.visibility != Visibility::Hidden).count(),
-            ColumnPosition::First => 0,
+            ColumnPosition::First => usize::from(self.has_generated_key && self.columns.first().is_some_and(|first| first.from == Some(0))),
             ColumnPosition::After(name) => find_column(&self.columns, name).ok_or_else(|| codes::bad_field_error(name, table))? + 1,
         };
         self.columns.insert(at, column);

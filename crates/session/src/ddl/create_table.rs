@@ -7,6 +7,7 @@ use super::expression::check_expressions;
 use super::foreign_keys::{self, DraftForeignKey};
 use super::key::{DraftKey, define_indexes, warn_of_repeated};
 use super::options::Options;
+use super::primary_key;
 use super::{DdlDone, FullName, check_table_name, find_column, full_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
@@ -71,6 +72,7 @@ fn try_create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8])
             def
         }
     };
+    session.require_key(&def)?;
     // Parents are taken alone: what was planned for them without the new keys has ended then.
     let parents = |_: &ClientSession| {
         let others = def.foreign_keys.iter().filter(|key| !key.refers_to(&name.database, &name.table));
@@ -148,6 +150,9 @@ pub(super) fn define(
     for column in selected {
         let said = find_column(&columns, &column.def.name).map(|at| columns.remove(at));
         columns.push(said.unwrap_or(column));
+    }
+    if definer.generates_keys {
+        primary_key::generate(&mut columns, &mut keys)?;
     }
     foreign_keys::place_made_keys(&columns, &mut keys, of_columns, foreign)?;
     let (indexes, drafts) = define_indexes(&mut columns, &keys, &name.table)?;

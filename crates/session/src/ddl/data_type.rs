@@ -142,7 +142,15 @@ pub(crate) fn of_table_function(column: &str, ty: &DataType<'_>, collation: Coll
         kind => kind,
     };
     let zone = types::TimeZone::utc();
-    let mut definer = Definer { mode: SqlMode::NONE, zone: &zone, now_micros: 0, charset: "", table: String::new(), warnings: Vec::new() };
+    let mut definer = Definer {
+        mode: SqlMode::NONE,
+        zone: &zone,
+        now_micros: 0,
+        charset: "",
+        table: String::new(),
+        generates_keys: false,
+        warnings: Vec::new(),
+    };
     let resolved = column_type(&mut definer, column, &DataType { kind, ..*ty }, &ColumnAttributes::default(), collation)?;
     definer.warnings.retain(|warning| warning.level == WarningLevel::Warning);
     Ok((ColumnType { nullable: true, ..resolved }, definer.warnings))

@@ -21,6 +21,8 @@ pub(crate) struct Definer<'a> {
     pub charset: &'static str,
     /// Name of the table.
     pub table: String,
+    /// Tables without a primary key get one.
+    pub generates_keys: bool,
     /// Notes and warnings.
     pub warnings: Vec<Warning>,
 }

@@ -26,6 +26,7 @@ mod key;
 mod maintenance;
 mod online;
 mod options;
+mod primary_key;
 mod program;
 mod referring_rows;
 mod table;
@@ -41,6 +42,7 @@ mod virtual_tests;
 
 pub(crate) use data_type::of_table_function;
 pub(crate) use maintenance::maintain;
+pub(crate) use primary_key::is_generated as has_generated_key;
 pub(crate) use program::no_procedure;
 
 use crate::client_session::ClientSession;
@@ -272,6 +274,7 @@ impl ClientSession {
             charset: self.core.settings.collation.charset().name(),
             table: table.to_owned(),
             warnings: Vec::new(),
+            generates_keys: self.core.number("sql_generate_invisible_primary_key") == 1,
         }
     }
 }

@@ -64,6 +64,7 @@ fn try_create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8])
             def
         }
     };
+    session.require_key(&def)?;
     foreign_keys::check_key_columns(&def)?;
     def.created_micros = session.engine.engine().wall_micros();
     let entry = catalog.temporary_table(def).map_err(|error| session.catalog_error(error))?;
@@ -200,6 +201,7 @@ fn alter(
     let warnings = std::mem::take(&mut definer.warnings);
     let draft = draft?;
     session.ddl_warnings(warnings);
+    draft.check_primary_key(session, old, actions)?;
     if let Some((database, table)) = draft.new_name() {
         check_table_name(table)?;
         let is_other = (database, table) != (&old.database, &old.name);

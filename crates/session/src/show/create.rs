@@ -1,6 +1,7 @@
 //! SHOW CREATE TABLE: the text that makes the table again.
 
 use crate::client_session::ClientSession;
+use crate::ddl::has_generated_key;
 use catalog::{CheckDef, ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
 use std::fmt::Write;
 use types::{ColumnType, SqlMode, TypeKind, Value};
@@ -10,12 +11,18 @@ use types::{ColumnType, SqlMode, TypeKind, Value};
 pub(super) struct Quotes {
     always: bool,
     mode: SqlMode,
+    /// A generated primary key is told of.
+    generated_keys: bool,
 }
 
 impl Quotes {
     /// As the session wants it.
     pub(super) fn of(session: &ClientSession) -> Quotes {
-        Quotes { always: session.core.number("sql_quote_show_create") != 0, mode: session.core.settings.sql_mode }
+        Quotes {
+            always: session.core.number("sql_quote_show_create") != 0,
+            mode: session.core.settings.sql_mode,
+            generated_keys: session.core.tells_generated_keys(),
+        }
     }
 
     /// Whether only what standard SQL has is written: no options of tables, views and indexes.
@@ -48,12 +55,14 @@ pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
 
 /// The statement for a table whose storage is not open: the name always in backquotes, no AUTO_INCREMENT value.
 pub fn create_table_text(def: &TableDef) -> String {
-    definition("CREATE TABLE", def, 1, Quotes { always: true, mode: SqlMode::NONE })
+    definition("CREATE TABLE", def, 1, Quotes { always: true, mode: SqlMode::NONE, generated_keys: true })
 }
 
 fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
-    let mut lines: Vec<String> = def.columns[..def.user_columns()].iter().map(|c| column(def, c, quotes)).collect();
-    lines.extend(def.indexes.iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
+    // Its column is the first, and so is it.
+    let hides = usize::from(!quotes.generated_keys && has_generated_key(def));
+    let mut lines: Vec<String> = def.columns[hides..def.user_columns()].iter().map(|c| column(def, c, quotes)).collect();
+    lines.extend(def.indexes[hides..].iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
     lines.extend(def.foreign_keys.iter().map(|key| key.text(def, |name| quotes.quoted(name))));
     lines.extend(def.checks.iter().map(|check: &CheckDef| {
         let suffix = if check.enforced { "" } else { " /*!80016 NOT ENFORCED */" };
@@ -64,7 +73,7 @@ fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
         return out;
     }
     out.push_str(" ENGINE=InnoDB");
-    if def.auto_increment_column().is_some() && next > 1 {
+    if def.auto_increment_column().is_some() && next > 1 && hides == 0 {
         let _ = write!(out, " AUTO_INCREMENT={next}");
     }
     let _ = write!(out, " DEFAULT CHARSET={}", def.charset.name());

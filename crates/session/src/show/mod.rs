@@ -26,6 +26,7 @@ pub(crate) use view::{Describing, ViewColumn, view_columns};
 
 use crate::client_session::ClientSession;
 use crate::ddl::FullName;
+use crate::ddl::has_generated_key;
 use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
@@ -139,7 +140,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             Found::Computed(_, def) => computed::columns(def, *full),
         }),
         ShowKind::Indexes { table, .. } => Ok(match find_table(session, table)? {
-            Found::Stored(entry) => tables::indexes(&entry),
+            Found::Stored(entry) => tables::indexes(&entry, session.core.tells_generated_keys()),
             Found::View(_) => tables::indexes_head(),
             Found::Computed(_, def) => tables::indexes_of_computed(def),
         }),
@@ -376,6 +377,9 @@ fn schema_of(session: &ClientSession, schema: Option<&str>) -> Result<String, Ou
 /// The columns of a table that the session may see.
 fn shown_columns(session: &ClientSession, entry: &TableEntry, full: bool) -> Table {
     let mut table = tables::columns(entry, full);
+    if !session.core.tells_generated_keys() && has_generated_key(&entry.def) {
+        table.rows.remove(0);
+    }
     let hidden = session.hidden_columns(&entry.def);
     if !hidden.is_empty() {
         table.rows.retain(|row| !matches!(&row[0], Value::Bytes(name) if hidden.iter().any(|hidden| hidden.as_bytes() == &name[..])));

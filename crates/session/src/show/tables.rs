@@ -226,9 +226,9 @@ pub(super) fn indexes_head() -> Table {
     table
 }
 
-pub(super) fn indexes(entry: &TableEntry) -> Table {
+pub(super) fn indexes(entry: &TableEntry, generated_keys: bool) -> Table {
     let mut table = indexes_head();
-    virtual_tables::index_rows_of_show(&entry.def, entry.storage.rows_estimate() as i64).for_each(|row| table.row(row));
+    virtual_tables::index_rows_of_show(&entry.def, entry.storage.rows_estimate() as i64, generated_keys).for_each(|row| table.row(row));
     table
 }
 

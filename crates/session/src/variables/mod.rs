@@ -93,6 +93,27 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
             Value::Null => Err(wrong()),
             _ => Err(wrong_type()),
         },
+        Kind::Set(names) => {
+            let bits = match value {
+                Value::Int(bits) => u64::try_from(*bits).map_err(|_| wrong())?,
+                Value::UInt(bits) => *bits,
+                Value::Bytes(text) => {
+                    let mut bits = 0;
+                    for word in text.to_text().split(',') {
+                        let at = names.iter().position(|name| name.eq_ignore_ascii_case(word));
+                        bits |= 1 << at.ok_or_else(|| codes::wrong_value_for_var(definition.name, word))?;
+                    }
+                    bits
+                }
+                Value::Null => return Err(wrong()),
+                _ => return Err(wrong_type()),
+            };
+            if bits == 0 || bits >> names.len() != 0 {
+                return Err(wrong());
+            }
+            let chosen: Vec<&str> = names.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, name)| *name).collect();
+            Ok((Value::from(chosen.join(",")), false))
+        }
         Kind::Text => match value {
             Value::Bytes(_) | Value::Null => Ok((value.clone(), false)),
             _ => Err(wrong_type()),

@@ -34,6 +34,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// Any text.
     Text,
+    /// Some of these words, in their order; also given by a number with a bit for each.
+    Set(&'static [&'static str]),
     /// A list of SQL modes.
     SqlMode,
     /// The flags of `optimizer_switch`: those that are not named keep their values.
@@ -259,7 +261,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(number("ft_min_word_len", Global, "4", 1, 16)),
     empty("ft_stopword_file"),
     switch("general_log", Global, "0"),
-    empty("general_log_file"),
+    text("general_log_file", Global, ""),
     number("generated_random_password_length", Both, "20", 5, 255),
     // No limit: that of a server is `altiplano_memory_limit`.
     told(number("global_connection_memory_limit", Global, "18446744073709551615", 0, MAX)),
@@ -430,17 +432,24 @@ pub static DEFINITIONS: &[Definition] = &[
     empty("log_error_suppression_list"),
     // Errors, warnings and notes.
     told(number("log_error_verbosity", Global, "3", 1, 3)),
-    fixed(text("log_output", Global, "FILE")),
-    fixed(switch("log_queries_not_using_indexes", Global, "0")),
-    off("log_raw"),
+    Definition {
+        name: "log_output",
+        scope: Global,
+        kind: Kind::Set(&["NONE", "FILE", "TABLE"]),
+        dynamic: true,
+        told_only: false,
+        default: "FILE",
+    },
+    switch("log_queries_not_using_indexes", Global, "0"),
+    switch("log_raw", Global, "0"),
     off("log_replica_updates"),
     off("log_slave_updates"),
-    off("log_slow_admin_statements"),
-    off("log_slow_extra"),
+    switch("log_slow_admin_statements", Global, "0"),
+    switch("log_slow_extra", Global, "0"),
     off("log_slow_replica_statements"),
     off("log_slow_slave_statements"),
     off("log_statements_unsafe_for_binlog"),
-    zero("log_throttle_queries_not_using_indexes"),
+    number("log_throttle_queries_not_using_indexes", Global, "0", 0, 4_294_967_295),
     told(choice("log_timestamps", Global, "UTC", &["UTC", "SYSTEM"])),
     Definition {
         name: "long_query_time",
@@ -628,7 +637,7 @@ pub static DEFINITIONS: &[Definition] = &[
     zero("slave_transaction_retries"),
     empty("slave_type_conversions"),
     switch("slow_query_log", Global, "0"),
-    empty("slow_query_log_file"),
+    text("slow_query_log_file", Global, ""),
     switch("snapshot_isolation", Both, "0"),
     fixed(text("socket", Global, "")),
     knob("sort_buffer_size", "262144", 32768, MAX),

@@ -5,6 +5,7 @@ use super::attributes::attributes;
 use super::column::{bytes_text, count, folded, information_schema, long_text, one_of, unsigned_int};
 use super::listing::{Listed, each_table};
 use crate::context::Core;
+use crate::ddl::has_generated_key;
 use crate::show;
 use catalog::{ColumnDef, TableDef, VirtualRequest, VirtualRow};
 use executor::VirtualRows;
@@ -42,6 +43,7 @@ pub(super) fn table() -> VirtualTable {
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let shows = core.shows();
     let shared = Arc::clone(&core.shared);
+    let generated_keys = core.tells_generated_keys();
     each_table(core, request, move |listed| match listed {
         Listed::Computed(_, def) => {
             let attributes = attributes(def);
@@ -70,7 +72,8 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
         }
         Listed::Stored(_) | Listed::Open(_) => {
             let Some(def) = listed.def() else { return Vec::new() };
-            let columns = def.columns[..def.user_columns()].iter().enumerate();
+            let hides = usize::from(!generated_keys && has_generated_key(def));
+            let columns = def.columns[..def.user_columns()].iter().enumerate().skip(hides);
             let shown = columns.map(|(at, column)| (at, column, shows.column(&def.database, &def.name, &column.name)));
             shown.filter(|(.., held)| !held.is_empty()).map(|(at, column, held)| of_stored(def, at, column, &held)).collect()
         }

@@ -6,6 +6,7 @@ use super::attributes::{DeclaredKey, attributes};
 use super::column::{bytes_text, folded, information_schema, long_text, one_of, unsigned_int};
 use super::listing::{Listed, each_table};
 use crate::context::Core;
+use crate::ddl::has_generated_key;
 use crate::show;
 use catalog::{CheckDef, ForeignKeyDef, IndexDef, TableDef, VirtualRequest, VirtualRow, VirtualTableDef, Visibility};
 use executor::VirtualRows;
@@ -42,12 +43,15 @@ pub(super) fn key_column_usage() -> VirtualTable {
     VirtualTable { def: information_schema("KEY_COLUMN_USAGE", &["TABLE_SCHEMA", "TABLE_NAME"], 2000.0, columns), rows: key_columns }
 }
 
-fn unique_keys(def: &TableDef) -> impl Iterator<Item = &IndexDef> {
-    def.indexes.iter().filter(|index| index.unique && !index.parts.is_empty())
+/// Unique keys; with `generated_keys` also a primary one that was generated.
+fn unique_keys(def: &TableDef, generated_keys: bool) -> impl Iterator<Item = &IndexDef> {
+    let hides = usize::from(!generated_keys && has_generated_key(def));
+    def.indexes[hides..].iter().filter(|index| index.unique && !index.parts.is_empty())
 }
 
 fn constraints(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    each_table(core, request, |listed| {
+    let generated_keys = core.tells_generated_keys();
+    each_table(core, request, move |listed| {
         if let Listed::Computed(_, def) = listed {
             return declared_constraints(def);
         }
@@ -85,7 +89,11 @@ fn constraints(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vi
                 "YES".into(),
             ]
         };
-        unique_keys(def).map(row).chain(def.checks.iter().map(of_check)).chain(def.foreign_keys.iter().map(foreign)).collect()
+        unique_keys(def, generated_keys)
+            .map(row)
+            .chain(def.checks.iter().map(of_check))
+            .chain(def.foreign_keys.iter().map(foreign))
+            .collect()
     })
 }
 
@@ -153,13 +161,14 @@ fn checks(core: &mut Core, request: &VirtualRequest) -> executor::Result<Virtual
 }
 
 fn key_columns(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    each_table(core, request, |listed| {
+    let generated_keys = core.tells_generated_keys();
+    each_table(core, request, move |listed| {
         if let Listed::Computed(_, def) = listed {
             return declared_columns(def);
         }
         let Some(def) = listed.def() else { return Vec::new() };
         let mut rows = Vec::new();
-        for index in unique_keys(def) {
+        for index in unique_keys(def, generated_keys) {
             // An expression of a key is no column.
             let columns = index.parts.iter().filter(|part| def.columns[part.column].visibility != Visibility::Hidden);
             for (at, part) in columns.enumerate() {

@@ -96,7 +96,7 @@ fn variables_metadata(_core: &mut Core, _request: &VirtualRequest) -> executor::
             Kind::Real { min, max } => ("Numeric", bounds((min as u64).to_string(), (max as u64).to_string())),
             Kind::Choice(_) => ("Enumeration", none()),
             Kind::Text => ("String", none()),
-            Kind::SqlMode | Kind::Switches => ("Set", none()),
+            Kind::Set(_) | Kind::SqlMode | Kind::Switches => ("Set", none()),
         };
         // Each is told of in the manual.
         vec![definition.name.into(), scope.into(), kind.into(), min, max, "".into()]

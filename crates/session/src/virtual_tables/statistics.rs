@@ -5,6 +5,7 @@ use super::column::{bytes_text, folded, information_schema, int, long_text, octe
 use super::listing::{Listed, failed, tables};
 use super::{PERFORMANCE_SCHEMA, VirtualTable};
 use crate::context::Core;
+use crate::ddl::has_generated_key;
 use catalog::{TableDef, VirtualRequest, VirtualRow, VirtualTableDef, Visibility};
 use executor::VirtualRows;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub(super) fn table() -> VirtualTable {
 fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let shared = Arc::clone(&core.shared);
     let with_rows = request.uses(CARDINALITY);
+    let generated_keys = core.tells_generated_keys();
     let of_table = move |listed: executor::Result<Listed>| {
         let made = listed.and_then(|listed| {
             let cardinality = match with_rows {
@@ -48,7 +50,7 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
             };
             Ok(match &listed {
                 Listed::Computed(_, def) => of_computed(def),
-                listed => listed.def().map_or_else(Vec::new, |def| of_stored(def, cardinality)),
+                listed => listed.def().map_or_else(Vec::new, |def| of_stored(def, cardinality, generated_keys)),
             })
         });
         match made {
@@ -60,8 +62,8 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
 }
 
 /// The row of SHOW INDEX: that of the table without catalogue and schemas.
-pub(crate) fn index_rows_of_show(def: &TableDef, cardinality: i64) -> impl Iterator<Item = VirtualRow> {
-    of_stored(def, Some(cardinality)).into_iter().map(without_place)
+pub(crate) fn index_rows_of_show(def: &TableDef, cardinality: i64, generated_keys: bool) -> impl Iterator<Item = VirtualRow> {
+    of_stored(def, Some(cardinality), generated_keys).into_iter().map(without_place)
 }
 
 /// The same for a computed table.
@@ -111,9 +113,11 @@ fn of_computed(def: &VirtualTableDef) -> Vec<VirtualRow> {
     rows
 }
 
-fn of_stored(def: &TableDef, cardinality: Option<i64>) -> Vec<VirtualRow> {
+/// Rows of the keys; with `generated_keys` also of a primary one that was generated.
+fn of_stored(def: &TableDef, cardinality: Option<i64>, generated_keys: bool) -> Vec<VirtualRow> {
     let mut rows = Vec::new();
-    for index in def.indexes.iter().filter(|index| !index.parts.is_empty()) {
+    let hides = usize::from(!generated_keys && has_generated_key(def));
+    for index in def.indexes[hides..].iter().filter(|index| !index.parts.is_empty()) {
         for (at, part) in index.parts.iter().enumerate() {
             let column = &def.columns[part.column];
             let expression = column.generated.as_ref().filter(|_| column.visibility == Visibility::Hidden);

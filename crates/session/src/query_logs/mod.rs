@@ -1,0 +1,322 @@
+//! The logs of statements: the general query log, of what clients send, and the slow query log, of what took long.
+//!
+//! Both are files in MySQL's format, which `mysqldumpslow` and `pt-query-digest` read.
+//!
+//! # Invariants
+//! 1. While both are off a command pays one relaxed load ([`QueryLogs::is_on`]): no clock is read, nothing is counted.
+//! 2. An entry is made in its session's own memory and reaches the file by one append. No latch is held meanwhile, so entries need nothing of those before them: `use db;`
+//!    stands in each entry of a session that has a database.
+//! 3. A log that cannot be written stops no statement: the server's log tells of it once, and entries are lost until there is room again.
+//! 4. No password reaches a log: texts that do not parse are left out, those of others go through [`without_secrets`].
+//!
+//! # Not here
+//! `log_output=TABLE`: the tables `mysql.general_log` and `mysql.slow_log` are computed and empty, so it is refused.
+//!
+//! # Start at
+//! `commands.rs` (what a session does for a command while a log is on), then `slow.rs` and `general.rs` for the formats, `log_file.rs` for the files.
+//!
+//! [`without_secrets`]: crate::accounts::without_secrets
+
+mod commands;
+mod general;
+mod log_file;
+mod parameters;
+mod slow;
+mod text;
+mod throttle;
+
+use crate::shared::Shared;
+use crate::variables::{Definition, find};
+use log_file::LogFile;
+use mysql_error::{SqlError, codes};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use sync::atomic::{AtomicU32, Ordering};
+use sync::{Mutex, Rank};
+use throttle::Throttle;
+use types::Value;
+
+pub(crate) use commands::Logged;
+
+/// Which log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Log {
+    /// The general query log.
+    General,
+    /// The slow query log.
+    Slow,
+}
+
+impl Log {
+    /// The variable of its file's name.
+    pub(crate) const fn file_variable(self) -> &'static str {
+        match self {
+            Log::General => "general_log_file",
+            Log::Slow => "slow_query_log_file",
+        }
+    }
+
+    /// Which log's file a variable names.
+    pub(crate) fn of_file_variable(name: &str) -> Option<Log> {
+        [Log::General, Log::Slow].into_iter().find(|log| log.file_variable() == name)
+    }
+
+    const fn switch(self) -> &'static str {
+        match self {
+            Log::General => "general_log",
+            Log::Slow => "slow_query_log",
+        }
+    }
+
+    const fn ending(self) -> &'static str {
+        match self {
+            Log::General => ".log",
+            Log::Slow => "-slow.log",
+        }
+    }
+
+    const fn bit(self) -> u32 {
+        match self {
+            Log::General => GENERAL,
+            Log::Slow => SLOW,
+        }
+    }
+}
+
+/// The general log is written.
+const GENERAL: u32 = 1;
+/// The slow log is written.
+const SLOW: u32 = 2;
+/// `log_slow_extra`.
+const EXTRA: u32 = 4;
+/// `log_slow_admin_statements`.
+const ADMIN: u32 = 8;
+/// `log_queries_not_using_indexes`.
+const NO_INDEX: u32 = 16;
+/// `log_raw`: passwords as they came, in the general log.
+const RAW: u32 = 32;
+
+/// What a server says of itself at the head of a log, and where its files lie.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Where files without a directory lie.
+    pub data_dir: PathBuf,
+    /// The machine's name, which names the files.
+    pub host: String,
+    /// The program.
+    pub program: PathBuf,
+    /// Where it listens.
+    pub port: u16,
+    /// The same as a file.
+    pub socket: PathBuf,
+}
+
+type Sink = Box<dyn Fn(&str) + Send + Sync>;
+
+/// The logs of a server.
+pub struct QueryLogs {
+    /// [`GENERAL`] and the others. Relaxed: a statement that runs while a log is switched may be in it or not.
+    settings: AtomicU32,
+    general: LogFile,
+    slow: LogFile,
+    throttle: Mutex<Throttle>,
+    place: OnceLock<Place>,
+    errors: OnceLock<Sink>,
+}
+
+impl QueryLogs {
+    pub(crate) fn new() -> QueryLogs {
+        QueryLogs {
+            settings: AtomicU32::new(0),
+            general: LogFile::new(),
+            slow: LogFile::new(),
+            throttle: Mutex::new(Rank::Leaf, Throttle::default()),
+            place: OnceLock::new(),
+            errors: OnceLock::new(),
+        }
+    }
+
+    /// Whether any log is written: one load.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.settings.load(Ordering::Relaxed) & (GENERAL | SLOW) != 0
+    }
+
+    fn has(&self, bit: u32) -> bool {
+        self.settings.load(Ordering::Relaxed) & bit != 0
+    }
+
+    fn file(&self, log: Log) -> &LogFile {
+        match log {
+            Log::General => &self.general,
+            Log::Slow => &self.slow,
+        }
+    }
+
+    /// Appends an entry to a log's file.
+    fn append(&self, log: Log, entry: &[u8]) {
+        if let Some(complaint) = self.file(log).append(entry) {
+            self.complain(&complaint);
+        }
+    }
+
+    fn complain(&self, text: &str) {
+        if let Some(errors) = self.errors.get() {
+            errors(text);
+        }
+    }
+
+    /// A file's path as the operating system finds it.
+    fn path(&self, name: &str) -> PathBuf {
+        match self.place.get() {
+            Some(place) => place.data_dir.join(name),
+            None => PathBuf::from(name),
+        }
+    }
+
+    /// The head of a file that is opened.
+    fn head(&self, shared: &Shared) -> String {
+        let said =
+            |name| find(name).map(|definition| crate::variables::show(definition, &shared.variables.get(definition))).unwrap_or_default();
+        let (version, comment) = (said("version"), said("version_comment"));
+        let (program, port, socket) = match self.place.get() {
+            Some(place) => (place.program.display().to_string(), place.port, place.socket.display().to_string()),
+            None => (String::new(), 0, String::new()),
+        };
+        // The manual's tools take these three lines for no entry by their words.
+        format!(
+            "{program}, Version: {version} ({comment}). started with:\nTcp port: {port}  Unix socket: {socket}\nTime                 Id Command    Argument\n"
+        )
+    }
+}
+
+/// `log_output` as a set.
+fn writes_to(shared: &Shared, place: &str) -> bool {
+    match find("log_output").map(|definition| shared.variables.get(definition)) {
+        Some(Value::Bytes(list)) => list.to_text().split(',').any(|word| word == place),
+        _ => false,
+    }
+}
+
+impl Shared {
+    /// Says where the logs of statements lie and who is told when one fails; puts in force what the settings say of them. Once, before there are sessions.
+    pub fn begin_query_logs(&self, place: Place, errors: Box<dyn Fn(&str) + Send + Sync>) {
+        let logs = &self.query_logs;
+        // Told a second time they stay what they were.
+        let _ = logs.errors.set(errors);
+        let _ = logs.place.set(place);
+        for log in [Log::General, Log::Slow] {
+            let name = log.file_variable();
+            if self.log_name(log).is_empty() {
+                self.tell(name, Value::from(self.default_log_name(log)));
+            }
+            if let Err(error) = self.apply_query_log(log) {
+                // As in MySQL the server starts, and writes no log.
+                logs.complain(&format!(
+                    "{}. {} is off: fix the cause, then say SET GLOBAL {}=ON",
+                    error.message,
+                    log.switch(),
+                    log.switch()
+                ));
+                self.tell(log.switch(), Value::Int(0));
+                self.apply_log_settings();
+            }
+        }
+    }
+
+    /// What a log's file is called unless it is said.
+    pub(crate) fn default_log_name(&self, log: Log) -> String {
+        match self.query_logs.place.get() {
+            Some(place) => place.data_dir.join(format!("{}{}", place.host, log.ending())).display().to_string(),
+            None => String::new(),
+        }
+    }
+
+    fn log_name(&self, log: Log) -> String {
+        match find(log.file_variable()).map(|definition| self.variables.get(definition)) {
+            Some(Value::Bytes(name)) => name.to_text().into_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// Puts a changed variable of the logs in force; the file of a log that is switched on is opened.
+    pub(crate) fn apply_query_log_variable(&self, definition: &Definition) -> Result<(), SqlError> {
+        match definition.name {
+            "general_log" | "general_log_file" => self.apply_query_log(Log::General),
+            "slow_query_log" | "slow_query_log_file" => self.apply_query_log(Log::Slow),
+            "log_output" => [Log::General, Log::Slow].into_iter().try_for_each(|log| self.apply_query_log(log)),
+            "log_slow_extra" | "log_slow_admin_statements" | "log_queries_not_using_indexes" | "log_raw" => {
+                self.apply_log_settings();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens or closes a log's file as the variables say.
+    fn apply_query_log(&self, log: Log) -> Result<(), SqlError> {
+        let logs = &self.query_logs;
+        if self.is_written(log) {
+            let path = logs.path(&self.log_name(log));
+            logs.file(log).open(&path, self.query_logs.head(self).as_bytes()).map_err(|error| cannot_use(&path, &error))?;
+        }
+        self.apply_log_settings();
+        if !self.is_written(log) {
+            logs.file(log).close();
+        }
+        Ok(())
+    }
+
+    fn is_written(&self, log: Log) -> bool {
+        self.number(log.switch()) == 1 && writes_to(self, "FILE") && !writes_to(self, "NONE")
+    }
+
+    fn apply_log_settings(&self) {
+        let mut settings = 0;
+        for log in [Log::General, Log::Slow] {
+            settings |= if self.is_written(log) { log.bit() } else { 0 };
+        }
+        for (name, bit) in
+            [("log_slow_extra", EXTRA), ("log_slow_admin_statements", ADMIN), ("log_queries_not_using_indexes", NO_INDEX), ("log_raw", RAW)]
+        {
+            settings |= if self.number(name) == 1 { bit } else { 0 };
+        }
+        self.query_logs.settings.store(settings, Ordering::Relaxed);
+        self.connections.set_slow_counted(settings & SLOW != 0);
+    }
+
+    /// FLUSH GENERAL LOGS, FLUSH SLOW LOGS: the file is opened anew by its name, which may be another file's by now.
+    pub(crate) fn reopen_query_log(&self, log: Log) -> Result<(), SqlError> {
+        if !self.is_written(log) {
+            return Ok(());
+        }
+        let path = self.query_logs.path(&self.log_name(log));
+        let opened = self.query_logs.file(log).open(&path, self.query_logs.head(self).as_bytes());
+        opened.map_err(|error| {
+            let told = cannot_use(&path, &error);
+            self.query_logs.complain(&format!("{}; {} goes on in the file that was open", told.message, log.switch()));
+            told
+        })
+    }
+
+    /// Whether a log's file may have this name: 1231 for one of settings, and for a directory that is not there. (A file that is not there yet is made.)
+    pub(crate) fn check_log_name(&self, definition: &Definition, value: &Value) -> Result<(), SqlError> {
+        let wrong = |shown: &str| codes::wrong_value_for_var(definition.name, shown);
+        let Value::Bytes(text) = value else { return Err(wrong("NULL")) };
+        let name = text.to_text();
+        let path = self.query_logs.path(&name);
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        let is_settings = [".cnf", ".ini"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending));
+        if name.is_empty() || is_settings || env::outside::is_directory(&path) || !env::outside::is_directory(directory) {
+            return Err(wrong(&name));
+        }
+        Ok(())
+    }
+}
+
+fn cannot_use(path: &Path, error: &std::io::Error) -> SqlError {
+    let number = error.raw_os_error().unwrap_or(0);
+    let text = error.to_string();
+    let why = text.split(" (os error").next().unwrap_or_default();
+    SqlError::with_message(29, format!("File '{}' not found (OS errno {number} - {why})", path.display()))
+}
