@@ -274,11 +274,12 @@ fn statements_without_an_index_are_logged_and_throttled() {
             "DELETE FROM t WHERE v = 77",
             "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA LIMIT 1",
             "SET min_examined_row_limit = 100",
-            "SELECT v FROM t",
+            "SELECT 0, v FROM t",
             "SET min_examined_row_limit = 0",
             "SET GLOBAL log_throttle_queries_not_using_indexes = 2",
-            "SELECT 1 FROM t",
-            "SELECT 2 FROM t",
+            "SELECT id FROM t",
+            "SELECT 1, v FROM t",
+            "SELECT 2, v FROM t",
             "SELECT 3 FROM t WHERE v = 5",
             "SELECT 4 FROM t WHERE v = 6",
             "SET GLOBAL log_throttle_queries_not_using_indexes = 0",
@@ -291,8 +292,8 @@ fn statements_without_an_index_are_logged_and_throttled() {
         "UPDATE t SET v = 5",
         "DELETE FROM t WHERE v = 77",
         "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA LIMIT 1",
-        "SELECT 1 FROM t",
-        "SELECT 2 FROM t",
+        "SELECT 1, v FROM t",
+        "SELECT 2, v FROM t",
         "throttle:          2 'index not used' warning(s) suppressed.",
     ];
     assert_eq!(texts, expect);
@@ -335,18 +336,19 @@ fn flush_opens_the_file_anew_after_it_was_moved() {
     let server = start(&["--set", "slow_query_log=1", "--set", "general_log=1"]);
     let mut client = server.connect();
     run(&mut client, &["SET long_query_time = 0"]);
-    for (variable, flush) in
-        [("slow_query_log_file", "FLUSH SLOW LOGS"), ("general_log_file", "FLUSH GENERAL LOGS"), ("slow_query_log_file", "FLUSH LOGS")]
-    {
+    let flushes =
+        [("slow_query_log_file", "FLUSH SLOW LOGS"), ("general_log_file", "FLUSH GENERAL LOGS"), ("slow_query_log_file", "FLUSH LOGS")];
+    for (no, (variable, flush)) in flushes.into_iter().enumerate() {
         let path = log_file(&mut client, variable);
-        let moved = path.with_extension("1");
-        run(&mut client, &["SELECT 'before'"]);
+        let moved = path.with_extension(format!("{no}"));
+        let [before, between, after] = ["before", "between", "after"].map(|word| format!("SELECT '{word} {no}'"));
+        run(&mut client, &[&before]);
         std::fs::rename(&path, &moved).expect("moved");
-        run(&mut client, &["SELECT 'between'", flush, "SELECT 'after'"]);
+        run(&mut client, &[&between, flush, &after]);
         let read = |path| std::fs::read_to_string(path).expect("a log");
         let (old, new) = (read(&moved), read(&path));
-        assert!(old.contains("SELECT 'before'") && old.contains("SELECT 'between'") && !old.contains("SELECT 'after'"), "{old}");
-        assert!(new.contains("started with:") && new.contains("SELECT 'after'") && !new.contains("SELECT 'between'"), "{new}");
+        assert!(old.contains(&before) && old.contains(&between) && !old.contains(&after), "{old}");
+        assert!(new.contains("started with:") && new.contains(&after) && !new.contains(&between), "{new}");
     }
 }
 
@@ -364,7 +366,7 @@ fn the_general_log_has_what_clients_send() {
     client.exec_drop("SELECT ? + 1", (41,)).expect("an answer");
     client.exec_drop("SELECT 'x'", Params::Empty).expect("an answer");
     run(&mut client, &["CREATE USER u IDENTIFIED BY 'geheim'", "PREPARE s FROM 'SELECT \\'geheim\\''", "EXECUTE s", "SELECT 'a\nb'"]);
-    assert_eq!(code(client.query_drop("CREATE USER w IDENTIFIED BY 'geheim' AND NONSENSE")), 1064);
+    assert_eq!(code(client.query_drop("CREATE USER w IDENTIFIED BY 'geheim' NONSENSE")), 1064);
     assert_eq!(code(client.query_drop("SELECT nosuch FROM d.t")), 1054);
     run(&mut client, &["SET SESSION sql_log_off = 1", "SELECT 'unheard'", "SET SESSION sql_log_off = 0", "SELECT 'heard'"]);
     drop(client);

@@ -90,6 +90,9 @@ impl ClientSession {
             executor::Outcome::Rows { count } => {
                 self.core.row_count = -1;
                 self.core.found_rows = count;
+                if let Some(logged) = &mut self.logged {
+                    logged.rows_found = count;
+                }
                 self.statement_done()?;
                 self.settle()?;
                 let session_state = self.session_state_behind_rows(sink);

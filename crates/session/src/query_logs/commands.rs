@@ -33,8 +33,10 @@ pub(crate) struct Logged {
     command_bytes: u64,
     /// Bytes of replies that were there before, and are there now.
     pending: (usize, usize),
-    /// Rows of its result.
+    /// Rows of its result, as far as they were counted on their way out.
     pub(crate) rows_sent: u64,
+    /// Rows that its plan has found: a row by its key goes out uncounted.
+    pub(crate) rows_found: u64,
     /// How its plans read tables.
     shape: Shape,
     /// The error that it was answered with.
@@ -232,6 +234,7 @@ impl ClientSession {
             command_bytes: 0,
             pending: (0, 0),
             rows_sent: 0,
+            rows_found: 0,
             shape: Shape::default(),
             errno: 0,
             text: None,
@@ -317,7 +320,8 @@ impl ClientSession {
         }
         let calls = self.engine.handler_counts().now().since(&logged.calls);
         let lock_micros = self.core.cancel.lock_micros() - logged.lock_micros;
-        let (rows_sent, rows_examined) = (logged.rows_sent, calls.rows_examined());
+        let rows_sent = if logged.rows_sent == 0 { logged.rows_found } else { logged.rows_sent };
+        let rows_examined = calls.rows_examined();
         let began_micros = logged.began_micros;
         let extra = logs.has(EXTRA).then(|| self.extra(logged, calls));
         if !slow && !no_index || rows_examined < self.core.number("min_examined_row_limit") {

@@ -191,7 +191,7 @@ impl QueryLogs {
 }
 
 /// `log_output` as a set.
-fn writes_to(shared: &Shared, place: &str) -> bool {
+pub(crate) fn writes_to(shared: &Shared, place: &str) -> bool {
     match find("log_output").map(|definition| shared.variables.get(definition)) {
         Some(Value::Bytes(list)) => list.to_text().split(',').any(|word| word == place),
         _ => false,
