@@ -288,3 +288,35 @@ fn temporary_files_on_a_full_disk_of_their_own_fail_what_needs_them_only() {
     }
     assert_eq!(std::fs::read_dir(disk.path()).expect("a directory").count(), 0, "files are left");
 }
+
+#[test]
+fn a_full_disk_costs_the_logs_of_statements_their_entries_and_no_statement() {
+    let Some(disk) = SmallDisk::mount_of(1 << 20) else { return };
+    let [slow, general] = ["slow.log", "general.log"].map(|name| disk.path().join(name));
+    let places = [("slow_query_log_file", &slow), ("general_log_file", &general)].map(|(name, path)| format!("{name}={}", path.display()));
+    let on = ["slow_query_log=1", "general_log=1", "long_query_time=0", &places[0], &places[1]];
+    let arguments: Vec<&str> = on.iter().flat_map(|setting| ["--set", setting]).collect();
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &arguments);
+    let mut client = server.connect();
+    let read = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).expect("a log")).into_owned();
+    client.query_drop("SELECT 'before'").expect("an answer");
+    assert!(read(&slow).contains("SELECT 'before';") && read(&general).contains("SELECT 'before'"));
+    disk.fill(0);
+    let long = "x".repeat(8000);
+    for no in 0..50 {
+        let answer: Option<u32> = client.query_first(format!("SELECT {no}, '{long}'")).expect("the disk is full of other things");
+        assert_eq!(answer, Some(no));
+    }
+    let complaints = |path: &Path| server.log().matches(&format!("Could not use {} for logging", path.display())).count();
+    assert_eq!((complaints(&slow), complaints(&general)), (1, 1), "{}", server.log());
+    disk.free();
+    client.query_drop("SELECT 'after'").expect("an answer");
+    for (log, entry) in [(&slow, "SELECT 'after';"), (&general, "SELECT 'after'")] {
+        let text = read(log);
+        assert!(!text.contains("SELECT 49, "), "{log:?}");
+        // An entry that was cut off does not take the next one's first line.
+        let whole = text.lines().any(|line| line.ends_with(entry) && (line.starts_with("SELECT") || line.starts_with("20")));
+        assert!(whole, "{}", &text[text.len().saturating_sub(1000)..]);
+    }
+    assert!(read(&slow).lines().filter(|line| line.contains("# Time: ")).all(|line| line.starts_with("# Time: ")));
+}

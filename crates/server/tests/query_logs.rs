@@ -374,8 +374,15 @@ fn the_general_log_has_what_clients_send() {
     Conn::new(opts).expect_err("nobody may log in by that name");
     // The session's end is seen by its own thread: it is there when the log has it.
     harness::until("the connection's end is in the log", || of(&read_general(&path), id).contains(&("Quit", "")));
+    run(&mut root, &["SET GLOBAL log_raw = 1"]);
+    assert_eq!(code(root.query_drop("CREATE USER w IDENTIFIED BY 'raw' NONSENSE")), 1064);
+    run(&mut root, &["SELECT 1; SELECT 2", "SET GLOBAL log_raw = 0"]);
     run(&mut root, &["SET GLOBAL general_log = 0", "SELECT 'off'"]);
     let entries = read_general(&path);
+    let raw: Vec<&str> = of(&entries, root.connection_id()).into_iter().map(|(_, text)| text).collect();
+    let expect =
+        ["CREATE USER w IDENTIFIED BY 'raw' NONSENSE", "SELECT 1; SELECT 2", "SET GLOBAL log_raw = 0", "SET GLOBAL general_log = 0"];
+    assert_eq!(raw[raw.len() - 4..], expect);
     let own = of(&entries, id);
     assert!(own[0].0 == "Connect" && own[0].1.starts_with("root@localhost on d using "), "{own:?}");
     let mut rest: Vec<_> = own[1..].iter().copied().filter(|(_, text)| !text.contains("@@")).collect();

@@ -378,7 +378,8 @@ impl ClientSession {
                     self.core.calls_before = self.connection.handler_counts.now();
                 }
                 "PRIVILEGES" => self.core.warn(codes::warn_deprecated_syntax_no_replacement("FLUSH PRIVILEGES").into()),
-                "TABLES" | "HOSTS" | "OPTIMIZER_COSTS" => {}
+                // Errors go to the standard error, which nobody moves away.
+                "TABLES" | "HOSTS" | "OPTIMIZER_COSTS" | "ERROR LOGS" => {}
                 "GENERAL LOGS" => self.shared().reopen_query_log(Log::General)?,
                 "SLOW LOGS" => self.shared().reopen_query_log(Log::Slow)?,
                 "LOGS" | "ENGINE LOGS" => {

@@ -30,6 +30,7 @@ const HINTABLE: &[&str] = &[
     "max_error_count",
     "max_execution_time",
     "max_heap_table_size",
+    "max_join_size",
     "max_length_for_sort_data",
     "max_seeks_for_key",
     "max_sort_length",

@@ -43,7 +43,7 @@ fn says_records(insert: &Insert) -> bool {
 
 /// Why a plan does not run.
 #[cold]
-fn refusal_of(plan: &Plan) -> mysql_error::SqlError {
+pub(crate) fn refusal_of(plan: &Plan) -> mysql_error::SqlError {
     if plan.unsafe_change { mysql_error::codes::update_without_key_in_safe_mode("") } else { mysql_error::codes::too_big_select() }
 }
 

@@ -133,8 +133,13 @@ impl<'c> Binder<'c> {
     /// `sql_auto_is_null`: a condition that asks nothing but whether an AUTO_INCREMENT column is NULL, which it never is, asks for the row of LAST_INSERT_ID().
     #[cold]
     fn ask_for_last_row(&mut self, condition: Expr) -> Expr {
-        let ExprKind::IsNull { operand, negated: false } = &condition.kind else { return condition };
+        let operand = match &condition.kind {
+            ExprKind::IsNull { operand, negated: false } => &**operand,
+            ExprKind::Func(Func::IsNull, args) if args.len() == 1 => &args[0],
+            _ => return condition,
+        };
         let ExprKind::Slot(slot) = operand.kind else { return condition };
+        let operand = operand.clone();
         let tables = &self.tables;
         let counts = |relation: &Relation| match relation.source {
             Source::Base(no) if !relation.nullable => relation.column_of(slot).is_some_and(|column| {
@@ -147,12 +152,11 @@ impl<'c> Binder<'c> {
             return condition;
         }
         self.note_volatile();
-        let ExprKind::IsNull { operand, .. } = condition.kind else { return condition };
         let last = Expr {
             kind: ExprKind::Func(Func::LastInsertId, Vec::new()),
             ty: ColumnType { nullable: false, ..ColumnType::bigint_unsigned() },
         };
-        compare_expr(CmpOp::Eq, operand.ty.collation, *operand, last)
+        compare_expr(CmpOp::Eq, operand.ty.collation, operand, last)
     }
 
     pub(crate) fn add_relation(&mut self, relation: Relation) -> Result<usize> {

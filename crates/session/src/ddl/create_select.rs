@@ -8,7 +8,7 @@ use super::same_name;
 use crate::client_session::ClientSession;
 use crate::context::{NEW_TABLE_DATABASE, Planning};
 use crate::error_map::{Outcome, executor_error};
-use crate::run::{STALE_PLANS_MAX, too_stale};
+use crate::run::{STALE_PLANS_MAX, refusal_of, too_stale};
 use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef, TableEntry};
 use executor::RowConsumer;
 use mysql_error::codes;
@@ -204,6 +204,9 @@ fn insert_rows(
         }
         let plan = session.plan(&Statement::Insert(insert), sql)?;
         // Who holds the tables' locks finds the columns as they stay.
+        if plan.plan.refused {
+            return Err(refusal_of(&plan.plan).into());
+        }
         if session.enter(&plan.plan, plan.catalog_version, None)? && plan.catalog_version == selected.version {
             break plan;
         }

@@ -174,6 +174,11 @@ impl ClientSession {
     #[inline(never)]
     pub(crate) fn query_logged(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
         self.connection.set_statement(&without_secrets(sql));
+        let raw = self.shared().query_logs.has(RAW);
+        if raw {
+            // What came, before anybody has looked at it.
+            self.log_general("Query", trimmed(sql, true));
+        }
         let mut rest = sql;
         let mut is_first = true;
         loop {
@@ -185,11 +190,11 @@ impl ClientSession {
                 }
             }
             sink.forget_rows();
-            if self.writes_general() {
-                let raw = self.shared().query_logs.has(RAW);
-                if let Some(shown) = self.shown(rest, raw) {
-                    self.log_general("Query", &shown.text);
-                }
+            if !raw
+                && self.writes_general()
+                && let Some(shown) = self.shown(rest)
+            {
+                self.log_general("Query", &shown.text);
             }
             let result = self.one_statement(rest, sink);
             let failed = result.is_err();
@@ -206,7 +211,7 @@ impl ClientSession {
                 logged.pending.1 = sink.packets().len();
             }
             self.end_logged(|session| {
-                let mut shown = session.shown(rest, false)?;
+                let mut shown = session.shown(rest)?;
                 if let Some(text) = session.logged.as_mut().and_then(|logged| logged.text.take()) {
                     shown.text = text;
                 }
@@ -242,7 +247,7 @@ impl ClientSession {
     }
 
     /// The first statement of a text as the logs show it: nothing of one that does not parse, as nobody knows where its passwords are.
-    fn shown(&self, sql: &[u8], raw: bool) -> Option<Shown> {
+    fn shown(&self, sql: &[u8]) -> Option<Shown> {
         let arena = parser::Bump::new();
         let parsed = parser::parse(sql, self.lexical_mode(), &arena).ok()?;
         let end = parsed.rest.min(sql.len());
@@ -257,8 +262,7 @@ impl ClientSession {
         let is_status = matches!(parsed.statement, Statement::Show(_) | Statement::Describe { .. } | Statement::Explain(_));
         let text = match &parsed.statement {
             // What is prepared is told by itself.
-            Statement::Prepare { name, source: PrepareSource::Text(_) } if !raw => format!("PREPARE {name} FROM ...").into_bytes(),
-            _ if raw => text.to_vec(),
+            Statement::Prepare { name, source: PrepareSource::Text(_) } => format!("PREPARE {name} FROM ...").into_bytes(),
             _ => without_secrets(text).into_owned(),
         };
         Some(Shown { text, is_admin, is_status })

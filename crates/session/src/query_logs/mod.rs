@@ -32,7 +32,7 @@ use mysql_error::{SqlError, codes};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use sync::atomic::{AtomicU32, Ordering};
-use sync::{Mutex, Rank};
+use sync::{CachePadded, Mutex, Rank};
 use throttle::Throttle;
 use types::Value;
 
@@ -115,8 +115,8 @@ type Sink = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The logs of a server.
 pub struct QueryLogs {
-    /// [`GENERAL`] and the others. Relaxed: a statement that runs while a log is switched may be in it or not.
-    settings: AtomicU32,
+    /// [`GENERAL`] and the others. Relaxed: a statement that runs while a log is switched may be in it or not. On a line of its own, as every command reads it.
+    settings: CachePadded<AtomicU32>,
     general: LogFile,
     slow: LogFile,
     throttle: Mutex<Throttle>,
@@ -127,7 +127,7 @@ pub struct QueryLogs {
 impl QueryLogs {
     pub(crate) fn new() -> QueryLogs {
         QueryLogs {
-            settings: AtomicU32::new(0),
+            settings: CachePadded::new(AtomicU32::new(0)),
             general: LogFile::new(),
             slow: LogFile::new(),
             throttle: Mutex::new(Rank::Leaf, Throttle::default()),
