@@ -435,6 +435,7 @@ impl ClientSession {
     #[cold]
     fn incident(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         let number = INCIDENTS.fetch_add(1, Ordering::Relaxed) + 1;
+        self.logged = None;
         let rolled_back = catch_unwind(AssertUnwindSafe(|| {
             self.server_locks.withdraw();
             self.abandon_branch();
