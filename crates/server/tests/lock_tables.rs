@@ -167,3 +167,45 @@ fn locks_of_readers_are_listed_with_the_values_of_their_keys() {
     let rows: Vec<(u32, u8, u64)> = watcher.query(sql).expect("an answer");
     assert_eq!(rows, [(reader.connection_id(), 1, 0)]);
 }
+
+#[test]
+fn tables_of_locked_rows_are_listed_with_their_intention() {
+    let server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    holder.query_drop("CREATE TABLE u (id INT PRIMARY KEY, v INT)").expect("a table");
+    holder.query_drop("INSERT INTO u VALUES (1, 1), (2, 2)").expect("rows");
+    let of_tables = "SELECT object_name, lock_mode, lock_status, index_name, lock_data FROM performance_schema.data_locks
+        WHERE lock_type = 'TABLE' AND object_schema = 'd' ORDER BY object_name, lock_mode";
+    // What is done in a transaction, and what MySQL lists of tables.
+    let cases: [(&str, &[(&str, &str)]); 9] = [
+        ("SELECT * FROM t", &[]),
+        ("SELECT * FROM t WHERE id = 1 FOR SHARE", &[("t", "IS")]),
+        ("SELECT * FROM t WHERE id = 5 FOR UPDATE", &[("t", "IX")]),
+        ("UPDATE t SET v = 9 WHERE id = 1", &[("t", "IX")]),
+        ("DELETE FROM t WHERE id = 2", &[("t", "IX")]),
+        ("INSERT INTO t VALUES (20, 'twenty', 0)", &[("t", "IX")]),
+        ("INSERT INTO t SELECT id + 100, 'x', v FROM u", &[("t", "IX"), ("u", "IS")]),
+        ("UPDATE t SET v = v + 1 WHERE id IN (SELECT v FROM u WHERE id = 1)", &[("t", "IX"), ("u", "IS")]),
+        ("SELECT t.id FROM t JOIN u USING (id) WHERE t.id = 1 FOR UPDATE", &[("t", "IX"), ("u", "IX")]),
+    ];
+    type Row = (String, String, String, Option<String>, Option<String>);
+    for (sql, expected) in cases {
+        holder.query_drop("BEGIN").expect("a transaction");
+        holder.query_drop(sql).expect("done");
+        let expected: Vec<Row> =
+            expected.iter().map(|(table, mode)| ((*table).into(), (*mode).into(), "GRANTED".into(), None, None)).collect();
+        assert_eq!(watcher.query::<Row, _>(of_tables).expect("an answer"), expected, "{sql}");
+        holder.query_drop("ROLLBACK").expect("the end");
+        assert_eq!(watcher.query::<Row, _>(of_tables).expect("an answer"), [], "after {sql}");
+    }
+    // Both, of one transaction, with ids of their own; and the transaction is that of the rows.
+    holder.query_drop("BEGIN").expect("a transaction");
+    holder.query_drop("SELECT * FROM t WHERE id = 1 FOR SHARE").expect("done");
+    holder.query_drop("SELECT * FROM t WHERE id = 2 FOR UPDATE").expect("done");
+    let sql = format!(
+        "SELECT COUNT(*), COUNT(DISTINCT engine_lock_id), COUNT(DISTINCT engine_transaction_id), SUM(lock_type = 'TABLE')
+            FROM performance_schema.data_locks WHERE thread_id = {}",
+        holder.connection_id()
+    );
+    assert_eq!(watcher.query_first::<(u64, u64, u64, u64), _>(sql).expect("an answer"), Some((4, 4, 1, 2)));
+}

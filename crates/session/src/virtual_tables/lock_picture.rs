@@ -1,5 +1,6 @@
 //! One moment of locks and transactions, which all tables about them that a statement reads show.
 
+use super::intentions::{TableIntention, intentions};
 use super::lock_data::lock_data;
 use crate::context::Core;
 use catalog::{CatalogError, TableEntry};
@@ -18,6 +19,8 @@ const READ_ONLY_TXN: u64 = 1 << 48;
 pub(crate) struct LockPicture {
     /// The locks.
     pub locks: Vec<ShownLock>,
+    /// The locks on whole tables that follow from them and from metadata locks.
+    pub intentions: Vec<TableIntention>,
     /// The waits, between them.
     pub waits: Vec<LockWait>,
     /// The transactions that have done something.
@@ -110,6 +113,7 @@ impl LockPicture {
         owners.sort_unstable();
         let mut transactions = engine.transactions();
         transactions.retain(|t| !t.txn.is_none() || t.view_open || owners.binary_search(&t.owner).is_ok());
-        Ok(LockPicture { locks, waits: snapshot.waits, transactions })
+        let intentions = intentions(core, &locks, &transactions)?;
+        Ok(LockPicture { locks, intentions, waits: snapshot.waits, transactions })
     }
 }

@@ -31,6 +31,7 @@ mod innodb_stats;
 mod innodb_temp_table_info;
 mod innodb_trx;
 mod innodb_types;
+mod intentions;
 mod keywords;
 mod listing;
 mod lock_data;
