@@ -10,8 +10,12 @@ use crate::errors::out_of_range;
 use crate::exec::Exec;
 use crate::run;
 use mysql_error::codes;
-use planner::expr::{ArithOp, Expr};
+use planner::explain::Names;
+use planner::expr::{ArithOp, Expr, ExprKind};
 use types::{ColumnType, Decimal, SqlMode, TypeKind, Value};
+
+/// Longest expression that a message shows.
+const SPELLED_BYTES_MAX: usize = 400;
 
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +210,7 @@ impl Exec<'_> {
         match arithmetic(op, a, b, &e.ty, &*self.context) {
             Ok(v) => Ok(v),
             Err(Fault::DivisionByZero) => self.division_by_zero(),
-            Err(Fault::OutOfRange(kind)) => Err(out_of_range(kind, &spell(op, a, b))),
+            Err(Fault::OutOfRange(kind)) => Err(out_of_range(kind, &self.spelled(e, || spell(op, a, b)))),
             Err(Fault::UnequalLengths) => Err(codes::invalid_bitwise_operands_size().into()),
             Err(Fault::NotANumber) if op.is_bitwise() => {
                 if shifted_bytes(op, a, &e.ty).is_some() {
@@ -246,10 +250,40 @@ impl Exec<'_> {
             return self.negate(&lenient(v), e);
         }
         negated(v, &e.ty, &*self.context).map_err(|_| {
-            let mut shown = Vec::new();
-            convert::append_text(v, e.ty.decimals, &*self.context, &mut shown);
-            out_of_range("BIGINT", &format!("-({})", String::from_utf8_lossy(&shown)))
+            let values = || {
+                let mut shown = Vec::new();
+                convert::append_text(v, e.ty.decimals, &*self.context, &mut shown);
+                format!("-({})", String::from_utf8_lossy(&shown))
+            };
+            out_of_range("BIGINT", &self.spelled(e, values))
         })
+    }
+
+    /// An expression as messages show it: with the names of columns, or else (in expressions of a table's definition, and long ones) with its values.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn spelled(&self, e: &Expr, values: impl FnOnce() -> String) -> String {
+        fn with_values(e: &mut Expr, params: &[Value]) {
+            if let ExprKind::Param(n) = e.kind
+                && let Some(value) = params.get(n as usize)
+            {
+                e.kind = ExprKind::Literal(value.clone());
+            }
+            // The sign is an operator to MySQL.
+            if let ExprKind::Literal(Value::Int(n)) = e.kind
+                && n < 0
+            {
+                let amount = Expr { kind: ExprKind::Literal(Value::UInt(n.unsigned_abs())), ty: e.ty.clone() };
+                e.kind = ExprKind::Neg(Box::new(amount));
+                return;
+            }
+            e.for_each_child_mut(&mut |child| with_values(child, params));
+        }
+        let mut shown = e.clone();
+        with_values(&mut shown, self.params);
+        let text = Names::of(self.plan).text(&shown, true);
+        // What an operator computes in between has no name.
+        if text.len() > SPELLED_BYTES_MAX || text.contains("<value>") { values() } else { text }
     }
 }
 

@@ -24,7 +24,7 @@ impl Exec<'_> {
                     None => Value::Null,
                     Some(Number::Int(i)) => match i.checked_abs() {
                         Some(i) => Value::Int(i),
-                        None => return Err(out_of_range("BIGINT", &format!("abs({i})"))),
+                        None => return Err(out_of_range("BIGINT", &self.spelled(e, || format!("abs({i})")))),
                     },
                     Some(Number::UInt(u)) => Value::UInt(u),
                     Some(Number::Decimal(d)) => Value::Decimal(d.abs()),
@@ -69,12 +69,12 @@ impl Exec<'_> {
             F::Pow => {
                 let (Some(x), Some(y)) = (self.double_arg(&args[0])?, self.double_arg(&args[1])?) else { return Ok(Value::Null) };
                 let r = x.powf(y);
-                if r.is_finite() { Ok(Value::Double(r)) } else { Err(out_of_range("DOUBLE", &format!("pow({x},{y})"))) }
+                if r.is_finite() { Ok(Value::Double(r)) } else { Err(out_of_range("DOUBLE", &self.spelled(e, || format!("pow({x},{y})")))) }
             }
             F::Exp => {
                 let Some(x) = self.double_arg(&args[0])? else { return Ok(Value::Null) };
                 let r = x.exp();
-                if r.is_finite() { Ok(Value::Double(r)) } else { Err(out_of_range("DOUBLE", &format!("exp({x})"))) }
+                if r.is_finite() { Ok(Value::Double(r)) } else { Err(out_of_range("DOUBLE", &self.spelled(e, || format!("exp({x})")))) }
             }
             F::Ln | F::Log2 | F::Log10 | F::Log => {
                 let Some(x) = self.double_arg(&args[0])? else { return Ok(Value::Null) };
@@ -108,7 +108,7 @@ impl Exec<'_> {
                     F::Cot => {
                         let t = x.tan();
                         if t == 0.0 {
-                            return Err(out_of_range("DOUBLE", &format!("cot({x})")));
+                            return Err(out_of_range("DOUBLE", &self.spelled(e, || format!("cot({x})"))));
                         }
                         1.0 / t
                     }

@@ -440,7 +440,11 @@ fn literal(v: &Value, out: &mut String) {
         Value::Int(v) => out.push_str(&v.to_string()),
         Value::UInt(v) => out.push_str(&v.to_string()),
         Value::Float(v) => out.push_str(&v.to_string()),
-        Value::Double(v) => out.push_str(&v.to_string()),
+        Value::Double(v) => {
+            let mut text = Vec::new();
+            types::format_double(*v, &mut text);
+            out.push_str(&String::from_utf8_lossy(&text));
+        }
         Value::Decimal(v) => out.push_str(&v.to_string()),
         Value::Bytes(v) => quote(v, out),
         Value::Date(v) => out.push_str(&format!("DATE'{v}'")),
