@@ -69,6 +69,10 @@ pub trait StatementContext: LocalTime {
     fn version(&self) -> String;
     /// Connection id.
     fn connection_id(&self) -> u64;
+    /// `user@host` of a connection that the session may see; `None` where there is none.
+    fn account_of_connection(&self, _id: u64) -> Option<String> {
+        None
+    }
     /// LAST_INSERT_ID() of the session.
     fn last_insert_id(&self) -> u64;
     /// Sets LAST_INSERT_ID().

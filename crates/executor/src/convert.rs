@@ -239,7 +239,7 @@ pub fn append_text(v: &Value, decimals: u8, context: &dyn StatementContext, out:
 pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -> Cow<'v, [u8]> {
     match v {
         Value::Bytes(b) => Cow::Borrowed(b),
-        Value::UInt(n) if matches!(ty.kind, TypeKind::Year | TypeKind::Bit) => Cow::Owned(number_text(*n, ty)),
+        Value::UInt(n) if ty.is_year_column() || ty.kind == TypeKind::Bit => Cow::Owned(number_text(*n, ty)),
         // Quotients carry more digits than their type shows.
         Value::Decimal(d) if ty.kind == TypeKind::Decimal && d.scale() != ty.decimals => {
             let mut out = Vec::new();
@@ -470,7 +470,7 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
                 Value::Bytes(to_charset(text.into_vec(), from, Charset::Binary).into())
             }
             Value::Bytes(_) => v,
-            Value::UInt(n) if matches!(from.kind, TypeKind::Year | TypeKind::Bit) => Value::from(&number_text(n, from)[..]),
+            Value::UInt(n) if from.is_year_column() || from.kind == TypeKind::Bit => Value::from(&number_text(n, from)[..]),
             _ => {
                 let mut out = Vec::new();
                 append_text(&v, shown_decimals(&v, from), context, &mut out);

@@ -101,6 +101,8 @@ pub struct Exec<'a> {
     pub(crate) json_tables: Vec<(usize, crate::json_table::State)>,
     /// EXPLAIN ANALYZE counts what runs.
     pub(crate) analysis: Option<Box<crate::analysis::Analysis>>,
+    /// Rows that the limit which ended last has passed over.
+    pub(crate) passed_over: u64,
     /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
     pub lenient: bool,
 }
@@ -188,6 +190,7 @@ impl<'a> Exec<'a> {
             passes_by: false,
             json_tables: Vec::new(),
             analysis: None,
+            passed_over: 0,
             lenient: false,
         }
     }

@@ -190,28 +190,25 @@ impl<'a> Exec<'a> {
 
     /// SELECT … INTO @a, @b: at most one row.
     fn run_into(&mut self, query: &'a planner::plan::Query) -> Result<Outcome> {
-        let mut row: Option<Vec<Value>> = None;
+        let plan = self.plan;
+        let mut rows = 0;
         self.run(&query.root, &mut |x| {
-            if row.is_some() {
+            if rows > 0 {
                 return Err(mysql_error::codes::too_many_rows().into());
             }
-            row = Some(query.output.iter().map(|e| x.eval(e)).collect::<Result<_>>()?);
+            rows += 1;
+            // The first row's values stay, whatever comes behind it.
+            let values = query.output.iter().map(|e| x.eval(e)).collect::<Result<Vec<Value>>>()?;
+            for (name, v) in plan.into.iter().zip(values) {
+                x.context.set_user_variable(name, v);
+            }
             Ok(Flow::Continue)
         })?;
-        let plan = self.plan;
-        match row {
-            None => {
-                let note = mysql_error::codes::sp_fetch_no_data();
-                self.warn(note.code, note.message);
-                Ok(Outcome::Changes(Changes::default()))
-            }
-            Some(values) => {
-                for (name, v) in plan.into.iter().zip(values) {
-                    self.context.set_user_variable(name, v);
-                }
-                Ok(Outcome::Changes(Changes { affected: 1, ..Changes::default() }))
-            }
+        if rows == 0 {
+            let note = mysql_error::codes::sp_fetch_no_data();
+            self.warn(note.code, note.message);
         }
+        Ok(Outcome::Changes(Changes { affected: rows, ..Changes::default() }))
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod regexp;
 mod regexp_pattern;
 mod statement_digest;
 mod strings;
+mod sys_functions;
 pub(crate) mod temporal;
 mod weight_string;
 
@@ -178,6 +179,7 @@ impl Exec<'_> {
             F::Uuid => Ok(Value::from(self.uuid())),
             F::Charset => Ok(Value::from(charset_of(&args[0]))),
             F::CollationOf => Ok(Value::from(collation_of(&args[0]))),
+            _ if func.is_of_sys() => self.call_sys(func, args),
             _ => self.call_string(func, args, e),
         }
     }

@@ -261,8 +261,8 @@ impl<'a> Exec<'a> {
     }
 
     fn run_limit(&mut self, input: &'a Node, limit: &'a LimitSpec, next: Next<'_, 'a>) -> Result<Flow> {
-        let (mut offset, count) = self.limits(limit)?;
-        let mut left = count;
+        let (skipped, count) = self.limits(limit)?;
+        let (mut offset, mut left) = (skipped, count);
         if left == 0 {
             return Ok(Flow::Continue);
         }
@@ -279,6 +279,7 @@ impl<'a> Exec<'a> {
             }
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         })?;
+        self.passed_over = skipped - offset;
         Ok(if stopped_above { Flow::Stop } else { Flow::Continue })
     }
 

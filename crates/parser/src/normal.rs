@@ -570,6 +570,12 @@ impl Printer<'_> {
     fn function(&mut self, call: &FunctionCall<'_>) {
         let name = printed_name(call.name.name);
         if let Some(schema) = call.name.schema {
+            self.name(schema);
+            self.put(".");
+            self.name(call.name.name);
+            self.put("(");
+            self.list(call.args);
+            self.put(")");
             self.out.functions.push(format!("`{schema}`.`{}`", call.name.name));
             return;
         }

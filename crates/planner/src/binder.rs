@@ -256,6 +256,8 @@ pub struct Scope {
     pub clause: Clause,
     /// What is wrong with an ON condition: told once the select list and WHERE have nothing wrong, as MySQL does.
     pub on_error: Option<SqlError>,
+    /// What is wrong with a window's keys or frame: told once the rest of the block has nothing wrong, as MySQL does.
+    pub window_error: Option<SqlError>,
     /// What is wrong with USING or NATURAL: told once all of FROM is bound.
     pub using_error: Option<SqlError>,
     /// Slots of enclosing blocks that this block (or one inside it) reads.
@@ -290,6 +292,7 @@ impl Scope {
             in_aggregate: false,
             clause: Clause::Fields,
             on_error: None,
+            window_error: None,
             using_error: None,
             outer: BTreeSet::new(),
             volatile: false,
@@ -378,6 +381,8 @@ pub struct Binder<'c> {
     pub free_params: Vec<(u32, Option<(types::TypeKind, bool)>)>,
     /// Parameters seen.
     pub param_count: u32,
+    /// The last name of a column that was not found, and how many blocks stood around the one that names it.
+    pub missing: Option<(String, usize)>,
     /// Query blocks from the outermost inward.
     pub scopes: Vec<Scope>,
     /// CTEs in scope; later ones hide earlier ones.
@@ -460,6 +465,7 @@ impl<'c> Binder<'c> {
             table_nodes: 0,
             volatile: false,
             free_params: Vec::new(),
+            missing: None,
             param_count: 0,
             scopes: Vec::new(),
             ctes: Vec::new(),
@@ -604,7 +610,9 @@ impl<'c> Binder<'c> {
                 None if !scope.joins.is_empty() => scope.shown_column(column)?,
                 _ => scope.column_of_tables(schema, table, column)?,
             };
-            if let Some((r, c)) = found {
+            if let Some((r, c)) = found
+                && (depth < innermost || self.having_sees(depth, r, c))
+            {
                 self.note_column(depth, r, c);
                 return Ok(self.column_expr(depth, r, c));
             }
@@ -634,7 +642,33 @@ impl<'c> Binder<'c> {
                 return Err(codes::unknown_table(table, clause.words()));
             }
         }
+        if table.is_none() {
+            self.missing = Some((column.to_owned(), innermost));
+        }
         Err(codes::bad_field_error(name, clause.words()))
+    }
+
+    /// Whether a name may mean this column where it stands: in HAVING only what is selected or grouped by is seen, unless an aggregate is taken of it.
+    fn having_sees(&self, depth: usize, r: usize, c: usize) -> bool {
+        let scope = &self.scopes[depth];
+        if scope.clause != Clause::Having || scope.in_aggregate {
+            return true;
+        }
+        match scope.relations[r].slots[c] {
+            Some(slot) => {
+                let is_it = |expr: &Expr| matches!(expr.kind, ExprKind::Slot(of) if of == slot);
+                scope.grouped_by.contains(&slot) || scope.aliases.iter().any(|(_, item)| is_it(item))
+            }
+            // Of a view that has become part of the query.
+            None => match &scope.relations[r].source {
+                Source::Merged(merged) => {
+                    let expr = &merged.exprs[c];
+                    let grouped = matches!(expr.kind, ExprKind::Slot(slot) if scope.grouped_by.contains(&slot));
+                    grouped || scope.aliases.iter().any(|(_, item)| crate::logical::same(item, expr))
+                }
+                _ => false,
+            },
+        }
     }
 
     /// What says that an item may not be named where it is, for it is an aggregate's result or a window's: in an aggregate, or in a subquery.

@@ -55,7 +55,7 @@ pub fn compare_expr(op: CmpOp, collation: Collation, a: Expr, b: Expr) -> Expr {
 
 /// A string constant compared with a temporal column is converted once, here; a number compared with a YEAR counts as a year.
 pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
-    if other.ty.kind == TypeKind::Year && matches!(other.kind, ExprKind::Slot(_)) {
+    if other.ty.is_year_column() && matches!(other.kind, ExprKind::Slot(_)) {
         return match constant.kind {
             ExprKind::Literal(value) => match types::year_operand(value) {
                 year @ Value::UInt(_) => Expr::literal(year, ColumnType::bigint_unsigned().not_null()),

@@ -40,6 +40,10 @@ pub trait PlanContext {
     fn may_use(&self, _database: &str, _table: &str, _wants: accounts::Privileges) -> Result<bool, SqlError> {
         Ok(true)
     }
+    /// Refuses a stored function that the user may not execute, whether it is there or not; `name` is its name with the schema's.
+    fn may_execute(&self, _database: &str, _name: &str) -> Result<(), SqlError> {
+        Ok(())
+    }
     /// Modes in force.
     fn sql_mode(&self) -> SqlMode;
     /// Collation of string literals and parameters.

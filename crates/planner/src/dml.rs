@@ -69,6 +69,11 @@ impl<'c> Binder<'c> {
         if !i.partitions.is_empty() {
             return Err(codes::not_supported_yet("PARTITION"));
         }
+        if i.delayed {
+            let word = if i.replace { "REPLACE" } else { "INSERT" };
+            let what = format!("{word} DELAYED is no longer supported. The statement was converted to {word}.");
+            self.warnings.push(SqlError::with_message(3005, what).into());
+        }
         let database = match i.table.schema.or(self.context.database()) {
             Some(db) => db.to_owned(),
             None => return Err(codes::no_db_error()),

@@ -187,7 +187,7 @@ functions! {
     DateOf "date" 1..=1 Date;
     TimeOf "time" 1..=1 Time;
     Timestamp "timestamp" 1..=2 DateTime;
-    Year "year" 1..=1 Int;
+    Year "year" 1..=1 Special;
     Quarter "quarter" 1..=1 Int;
     Month "month" 1..=1 Int;
     Day "day" | "dayofmonth" 1..=1 Int;
@@ -305,6 +305,25 @@ functions! {
     // Names with a space: no call of a statement has them. `value MEMBER OF (array)`, and a document with its name for messages.
     MemberOf "member of" 2..=2 Int;
     JsonNamed "json operand" 2..=2 Special;
+    // Of the schema `sys` (`sys_functions.rs`), where they are found.
+    SysSchemaOfFile "sys.extract_schema_from_file_name" 1..=1 Special;
+    SysTableOfFile "sys.extract_table_from_file_name" 1..=1 Special;
+    SysFormatBytes "sys.format_bytes" 1..=1 Special;
+    SysFormatPath "sys.format_path" 1..=1 Special;
+    SysFormatStatement "sys.format_statement" 1..=1 Special;
+    SysFormatTime "sys.format_time" 1..=1 Special;
+    SysListAdd "sys.list_add" 2..=2 Special;
+    SysListDrop "sys.list_drop" 2..=2 Special;
+    SysIsAccountEnabled "sys.ps_is_account_enabled" 2..=2 Special;
+    SysIsConsumerEnabled "sys.ps_is_consumer_enabled" 1..=1 Special;
+    SysIsThreadInstrumented "sys.ps_is_thread_instrumented" 1..=1 Special;
+    SysThreadAccount "sys.ps_thread_account" 1..=1 Special;
+    SysThreadId "sys.ps_thread_id" 1..=1 Special;
+    SysQuoteIdentifier "sys.quote_identifier" 1..=1 Special;
+    SysGetConfig "sys.sys_get_config" 2..=2 Special;
+    SysVersionMajor "sys.version_major" 0..=0 Special;
+    SysVersionMinor "sys.version_minor" 0..=0 Special;
+    SysVersionPatch "sys.version_patch" 0..=0 Special;
 }
 
 impl Func {
@@ -313,16 +332,26 @@ impl Func {
         (Func::JsonExtract as u32..=Func::JsonNamed as u32).contains(&(self as u32))
     }
 
+    /// Whether it is one of the schema `sys`.
+    pub fn is_of_sys(self) -> bool {
+        (Func::SysSchemaOfFile as u32..=Func::SysVersionPatch as u32).contains(&(self as u32))
+    }
+
     /// Whether the result depends on more than the arguments within one statement, so that it may
     /// be neither folded nor evaluated once.
     pub fn is_volatile(self) -> bool {
         use Func::{
             Benchmark, FoundRows, GetLock, IsFreeLock, IsUsedLock, LastInsertId, LoadFile, QueryAttribute, Rand, RandomBytes,
-            ReleaseAllLocks, ReleaseLock, RowCount, Sleep, SysDate, Uuid, UuidShort,
+            ReleaseAllLocks, ReleaseLock, RowCount, Sleep, SysDate, SysFormatStatement, SysIsThreadInstrumented, SysThreadAccount,
+            SysThreadId, Uuid, UuidShort,
         };
         matches!(
             self,
             Rand | Uuid
+                | SysFormatStatement
+                | SysIsThreadInstrumented
+                | SysThreadAccount
+                | SysThreadId
                 | Sleep
                 | SysDate
                 | LastInsertId

@@ -153,6 +153,10 @@ fn shape(e: &Expr) -> String {
 
 /// Whether a column of this type holds what the expression yields, and compares as it does.
 fn same_values(of: &ColumnType, column: &ColumnType) -> bool {
+    // What YEAR() gives is a small number, whatever holds it.
+    if of.kind == types::TypeKind::Year && !of.zerofill && column.kind.is_integer() {
+        return true;
+    }
     let integers = of.kind.is_integer() && column.kind.is_integer() && of.unsigned == column.unsigned;
     let strings = of.kind.is_string() && column.kind.is_string() && of.collation == column.collation;
     let alike = of.kind == column.kind && of.decimals == column.decimals && of.collation == column.collation;

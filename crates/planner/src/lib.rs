@@ -47,6 +47,7 @@ pub mod shape;
 pub mod short;
 mod statement;
 pub mod switches;
+pub mod sys_functions;
 pub mod typing;
 pub mod views;
 mod virtual_table;

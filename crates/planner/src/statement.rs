@@ -188,6 +188,7 @@ fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collat
 /// The type of a column that keeps a computed value: a whole number of few digits is an INT.
 fn by_digits(ty: &ColumnType) -> ColumnType {
     match ty.kind {
+        TypeKind::Year if !ty.zerofill => ColumnType { nullable: ty.nullable, unsigned: true, ..ColumnType::int() },
         TypeKind::BigInt if (1..9).contains(&ty.length) && !ty.unsigned => ColumnType { nullable: ty.nullable, ..ColumnType::int() },
         _ => ty.clone(),
     }

@@ -236,6 +236,15 @@ impl StatementContext for Core {
         u64::from(self.connection.id())
     }
 
+    fn account_of_connection(&self, id: u64) -> Option<String> {
+        let connection = self.shared.connections.find(u32::try_from(id).ok()?)?;
+        let label = connection.label();
+        let own = label.user == self.login.account_user && !self.login.account_user.is_empty();
+        // As in lists of connections: without PROCESS one sees one's own. The client's port is no part of the account.
+        let host = label.host.split(':').next().unwrap_or_default();
+        (own || self.require_process().is_ok()).then(|| format!("{}@{host}", label.user))
+    }
+
     fn last_insert_id(&self) -> u64 {
         self.last_insert_id
     }
@@ -524,6 +533,10 @@ impl PlanContext for Planning<'_> {
             return Ok(false);
         }
         self.core.may_use_table(database, table, wants).map(|()| true)
+    }
+
+    fn may_execute(&self, database: &str, name: &str) -> Result<(), SqlError> {
+        self.core.may_execute_routine(database, name)
     }
 
     fn sql_mode(&self) -> SqlMode {

@@ -109,7 +109,8 @@ fn put_uint(row: &mut impl RowWriter, ty: &ColumnType, n: u64) {
     match ty.kind {
         TypeKind::Float => row.float(n as f32, ty.decimals),
         TypeKind::Double => row.double(n as f64, ty.decimals),
-        TypeKind::Year => row.zerofill(n, IntBytes::Two, 4),
+        TypeKind::Year if ty.zerofill => row.zerofill(n, IntBytes::Two, 4),
+        TypeKind::Year => row.uint(n, IntBytes::Two),
         TypeKind::Bit => {
             let bytes = (ty.length as usize).div_ceil(8).clamp(1, 8);
             row.bytes(&n.to_be_bytes()[8 - bytes..]);

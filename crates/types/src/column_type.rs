@@ -256,6 +256,16 @@ impl ColumnType {
         }
     }
 
+    /// What YEAR() gives: a number that clients are told is a YEAR. It may be any year, and two digits stand for themselves.
+    pub fn year_number() -> Self {
+        ColumnType { zerofill: false, ..ColumnType::new(TypeKind::Year) }
+    }
+
+    /// Whether it is a YEAR as columns have it (1901 to 2155 in four digits, two of which are enough in a comparison), not the number that YEAR() gives.
+    pub fn is_year_column(&self) -> bool {
+        self.kind == TypeKind::Year && self.zerofill
+    }
+
     /// BIGINT, the type of most integer expressions.
     pub fn bigint() -> Self {
         ColumnType::new(TypeKind::BigInt)

@@ -141,7 +141,8 @@ impl<'a> Exec<'a> {
 
     #[inline(never)]
     pub(super) fn limit_batches(&mut self, input: &'a Node, limit: &'a LimitSpec, sink: Sink<'_, 'a>) -> Result<Flow> {
-        let (mut offset, mut left) = self.limits(limit)?;
+        let (skipped, mut left) = self.limits(limit)?;
+        let mut offset = skipped;
         if left == 0 {
             return Ok(Flow::Continue);
         }
@@ -162,6 +163,7 @@ impl<'a> Exec<'a> {
             }
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         })?;
+        self.passed_over = skipped - offset;
         Ok(if stopped_above { Flow::Stop } else { Flow::Continue })
     }
 

@@ -7,7 +7,7 @@ use crate::execute::{Outcome, RowConsumer};
 use crate::output::fits;
 use crate::run::{Flow, Result};
 use planner::expr::ExprKind;
-use planner::plan::{OutputColumn, Query};
+use planner::plan::{Node, OutputColumn, Query};
 use smallvec::SmallVec;
 use types::Value;
 
@@ -71,7 +71,8 @@ impl<'a> Exec<'a> {
         if results.count == 0 {
             results.consumer.begin(columns)?;
         }
-        Ok(Outcome::Rows { count: results.count })
+        let passed_over = if passes_over(&query.root) { self.passed_over } else { 0 };
+        Ok(Outcome::Rows { count: results.count + passed_over })
     }
 
     /// Puts the frame's values into the result's row without copying them. False, and nothing is done, where one must be shown in another form.
@@ -145,4 +146,13 @@ fn lendable(query: &Query) -> Option<SmallVec<[usize; 16]>> {
         slots.push(slot);
     }
     Some(slots)
+}
+
+/// Whether a query has an OFFSET: what it passes over counts as found.
+fn passes_over(root: &Node) -> bool {
+    match root {
+        Node::Project { input, .. } => passes_over(input),
+        Node::Limit { limit, .. } | Node::Sort { limit: Some(limit), .. } => limit.offset.is_some(),
+        _ => false,
+    }
 }

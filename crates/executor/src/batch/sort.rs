@@ -107,6 +107,7 @@ impl<'a, 's> Sorter<'a, 's> {
             return self.merge(x, offset, sink);
         }
         let order = self.order()?;
+        let passed_over = offset.min(order.len() as u64);
         let mut order = order.get(offset as usize..).unwrap_or_default();
         let mut chunk = x.take_chunk(self.saved.iter().copied());
         let mut flow = Flow::Continue;
@@ -120,6 +121,7 @@ impl<'a, 's> Sorter<'a, 's> {
             chunk.reset(self.saved.iter().copied());
             order = later;
         }
+        x.passed_over = passed_over;
         x.return_chunk(chunk);
         x.memory.give_back_for(Kind::Sorts, self.held);
         Ok(flow)
@@ -380,6 +382,7 @@ impl<'a, 's> Sorter<'a, 's> {
             chunk.set_len(count);
             flow = x.pass_collected(&mut chunk, sink)?;
         }
+        x.passed_over = offset - skip;
         x.return_chunk(chunk);
         Ok(flow)
     }

@@ -68,9 +68,7 @@ impl Exec<'_> {
                     .filter(|at| *at != DateTime::ZERO || !mode.contains(SqlMode::NO_ZERO_DATE))
             }
             Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
-            Value::Int(_) | Value::UInt(_) if partial && e.ty.kind != TypeKind::Year => {
-                parts_of_number(convert::to_i64(&v, &*self.context))
-            }
+            Value::Int(_) | Value::UInt(_) if partial && !e.ty.is_year_column() => parts_of_number(convert::to_i64(&v, &*self.context)),
             other => moment(other, &e.ty, &*self.context),
         };
         match at {
@@ -85,7 +83,7 @@ impl Exec<'_> {
         if v.is_null() {
             return Ok(None);
         }
-        let t = if e.ty.kind == TypeKind::Year { Some(Time::from_micros(0)) } else { convert::to_time(&v, &*self.context) };
+        let t = if e.ty.is_year_column() { Some(Time::from_micros(0)) } else { convert::to_time(&v, &*self.context) };
         match t {
             None => drop(self.bad_temporal("time", &v)?),
             Some(_) => self.cut_temporal("time", &v)?,
@@ -151,7 +149,7 @@ impl Exec<'_> {
             F::Year | F::Quarter | F::Month | F::Day => {
                 let Some(at) = self.parts_arg(&args[0])? else { return Ok(Value::Null) };
                 int(match func {
-                    F::Year => i64::from(at.year()),
+                    F::Year => return Ok(Value::UInt(u64::from(at.year()))),
                     F::Quarter => (i64::from(at.month()) + 2) / 3,
                     F::Month => i64::from(at.month()),
                     _ => i64::from(at.day()),
@@ -504,7 +502,7 @@ const TIMESTAMP_MICROS_MAX: i64 = 32_536_771_199_999_999;
 /// The date and time that a value of this type names; a YEAR is its first day.
 pub fn moment(v: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Option<DateTime> {
     match v {
-        Value::UInt(year) if ty.kind == TypeKind::Year => Some(DateTime::from_date(Date::from_fields(*year as u16, 1, 1))),
+        Value::UInt(year) if ty.is_year_column() => Some(DateTime::from_date(Date::from_fields(*year as u16, 1, 1))),
         _ => convert::to_datetime(v, context),
     }
 }

@@ -113,7 +113,8 @@ pub(crate) enum Next {
 pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, context, consumer, .. } = run;
     let Some(ranges) = exact_ranges(range, plan, params, &*context) else { return Ok(None) };
-    let (mut offset, left) = limits(range.limit.as_ref(), params)?;
+    let (skipped, left) = limits(range.limit.as_ref(), params)?;
+    let mut offset = skipped;
     consumer.begin(&plan.columns)?;
     let mut count = 0;
     if left == 0 {
@@ -141,7 +142,8 @@ pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outc
             Next::Row
         })
     })?;
-    Ok(Some(Outcome::Rows { count }))
+    // What OFFSET passes over counts as found.
+    Ok(Some(Outcome::Rows { count: count + skipped - offset }))
 }
 
 /// Aggregates of columns.

@@ -69,10 +69,11 @@ pub(crate) fn run(sorted: &SortedRange, run: ShortRun<'_>) -> Result<Option<Outc
             consumer.drain()?;
         }
     }
+    let passed_over = offset.min(buffers.entries.len() as u64);
     if buffers.rows.bytes() <= BYTES_KEPT {
         scratch.sort = buffers;
     }
-    Ok(Some(Outcome::Rows { count: sent }))
+    Ok(Some(Outcome::Rows { count: sent + passed_over }))
 }
 
 impl SortBuffers {

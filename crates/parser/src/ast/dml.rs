@@ -11,6 +11,8 @@ pub struct Insert<'a> {
     pub ignore: bool,
     /// LOW_PRIORITY, DELAYED, HIGH_PRIORITY were written; without effect.
     pub priority: bool,
+    /// DELAYED was; it is told of.
+    pub delayed: bool,
     /// Optimizer hints.
     pub hints: &'a [&'a str],
     /// The table.

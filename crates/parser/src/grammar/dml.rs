@@ -19,6 +19,7 @@ impl<'a> Parser<'a> {
             replace,
             ignore: false,
             priority: false,
+            delayed: false,
             hints,
             table: ObjectName { schema: None, name: "" },
             partitions: &[],
@@ -29,6 +30,7 @@ impl<'a> Parser<'a> {
         };
         while matches!(self.tok.kw, Kw::LOW_PRIORITY | Kw::DELAYED | Kw::HIGH_PRIORITY) {
             insert.priority = true;
+            insert.delayed |= self.at(Kw::DELAYED);
             self.bump();
         }
         insert.ignore = !replace && self.eat(Kw::IGNORE);

@@ -2,7 +2,7 @@
 
 use super::DIV_INCREMENT;
 use crate::bind_expr::operator::string_decimals;
-use crate::binder::{Binder, Result, spelled};
+use crate::binder::{Binder, Result};
 use crate::charsets;
 use crate::conditions::bool_type;
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
@@ -17,8 +17,8 @@ impl<'c> Binder<'c> {
     #[inline(never)]
     pub(super) fn function(&mut self, call: &ast::FunctionCall<'_>) -> Result<Expr> {
         let name = call.name.name.to_ascii_lowercase();
-        if call.name.schema.is_some() {
-            return Err(codes::sp_does_not_exist("FUNCTION", spelled(None, call.name.schema, call.name.name)));
+        if let Some(schema) = call.name.schema {
+            return self.stored_function(schema, call);
         }
         match name.as_str() {
             "adddate" | "date_add" if call.args.len() == 2 => {
@@ -37,10 +37,13 @@ impl<'c> Binder<'c> {
             _ if name.starts_with("st_") => return Err(codes::not_supported_yet("spatial functions")),
             _ => {}
         }
-        let found = func::lookup(&name).filter(|info| info.func != Func::QueryAttribute || self.context.has_query_attributes());
+        let found = func::lookup(&name).filter(|info| match info.func {
+            Func::QueryAttribute => self.context.has_query_attributes(),
+            func => !func.is_of_sys(),
+        });
         let Some(info) = found else {
             let database = self.context.database().filter(|database| !database.is_empty()).ok_or_else(codes::no_db_error)?;
-            return Err(codes::sp_does_not_exist("FUNCTION", format!("{database}.{}", call.name.name)));
+            return self.stored_function(database, call);
         };
         let pairs = match info.func {
             Func::JsonObject => call.args.len().is_multiple_of(2),
@@ -226,6 +229,7 @@ impl<'c> Binder<'c> {
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
             Func::AnyValue | Func::YearOperand | Func::BareZero | Func::JsonNamed => first.clone(),
+            Func::Year => ColumnType::year_number(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
             Func::JsonValue => args[5].ty.clone(),
             Func::JsonQuote => typing::string(6 * u64::from(typing::display_chars(first)) + 2, Collation::Utf8mb4Bin),

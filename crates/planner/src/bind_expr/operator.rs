@@ -227,7 +227,7 @@ impl<'c> Binder<'c> {
         charsets::under(collation, std::iter::once(&mut operand).chain(&mut list));
         let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
         // As MySQL, which takes a number for a year only where it stands alone.
-        let years = operand.ty.kind == TypeKind::Year && list.len() > 1;
+        let years = operand.ty.is_year_column() && list.len() > 1;
         let list: Vec<Expr> = list.into_iter().map(|e| if years { e } else { temporal_constant(e, &operand) }).collect();
         list.iter().for_each(|e| self.note_number_text(e, &operand));
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })

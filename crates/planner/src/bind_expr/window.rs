@@ -36,7 +36,7 @@ impl<'c> Binder<'c> {
                     waiting.push(window);
                     continue;
                 }
-                let bound = self.window_spec(window.name, window.spec)?;
+                let bound = self.window_or_later(window.name, window.spec);
                 self.scope().named_windows.push(bound);
             }
             if waiting.len() == before {
@@ -49,6 +49,17 @@ impl<'c> Binder<'c> {
 
     fn named_window(&self, name: &str) -> Option<&NamedWindow> {
         self.scopes.last()?.named_windows.iter().find(|window| window.name.eq_ignore_ascii_case(name))
+    }
+
+    /// A window; what is wrong with its keys or its frame is kept for when the rest of the block is bound, and another window stands for it.
+    fn window_or_later(&mut self, name: &str, spec: &ast::WindowSpec<'_>) -> NamedWindow {
+        let outside = self.scope().in_window.clone();
+        self.window_spec(name, spec).unwrap_or_else(|error| {
+            let scope = self.scope();
+            scope.in_window = outside;
+            scope.window_error.get_or_insert(error);
+            NamedWindow { name: name.into(), partition: Vec::new(), order: Vec::new(), frame: None }
+        })
     }
 
     fn window_spec(&mut self, name: &str, spec: &ast::WindowSpec<'_>) -> Result<NamedWindow> {
@@ -303,7 +314,7 @@ impl<'c> Binder<'c> {
     fn over(&mut self, over: ast::Over<'_>, function: WindowFunction, ty: ColumnType) -> Result<Expr> {
         let window = match over {
             ast::Over::Named(name) => self.named_window(name).cloned().ok_or_else(|| codes::window_no_such_window(name))?,
-            ast::Over::Spec(spec) => self.window_spec(UNNAMED, spec)?,
+            ast::Over::Spec(spec) => self.window_or_later(UNNAMED, spec),
         };
         let NamedWindow { name, partition, order, frame } = window;
         let whole = if order.is_empty() { Bound::Unbounded } else { Bound::Peers };

@@ -5,7 +5,7 @@ use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::{Block, same};
 use crate::plan::{Kept, OutputColumn, SortKey};
 use crate::typing;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use parser::ast;
 use types::{Collation, SqlMode};
 
@@ -95,6 +95,9 @@ impl<'c> Binder<'c> {
         let aggregated = !select.group_by.is_empty() || !self.scope().aggregates.is_empty();
         let order = self.order_keys(q.order_by, &outputs, if aggregated { Ordered::Groups } else { Ordered::Rows })?;
         let limit = self.limit(q.limit)?;
+        if let Some(error) = self.scope().window_error.take() {
+            return Err(error);
+        }
         let grouped = !select.group_by.is_empty() || !self.scope().aggregates.is_empty();
         if (grouped || self.scope().windows.iter().any(|window| !window.calls.is_empty()))
             && let Some(name) = self.recursion_read()
@@ -238,7 +241,10 @@ impl<'c> Binder<'c> {
                     if let Some(names) = &mut self.views.names {
                         names.items.insert(std::ptr::from_ref(item).addr(), name.clone());
                     }
-                    let bound = self.expr(expr)?;
+                    let bound = match self.expr(expr) {
+                        Ok(bound) => bound,
+                        Err(error) => return Err(self.forward_reference(error, &items[no..])),
+                    };
                     let mut meta = self.meta_of(&bound, &name);
                     if let (None, Some(own)) = (alias, self.own_column_name(&bound, &name)) {
                         meta.name = own;
@@ -254,6 +260,21 @@ impl<'c> Binder<'c> {
             }
         }
         Ok(out)
+    }
+
+    /// 1247 where a subquery of the first of these items names it or a later one by its alias; else what is wrong with it.
+    #[cold]
+    fn forward_reference(&self, error: SqlError, items: &[ast::SelectItem<'_>]) -> SqlError {
+        let Some((name, depth)) = &self.missing else { return error };
+        let is_that = error.code == codes::ER_BAD_FIELD_ERROR && error.message.starts_with(&format!("Unknown column '{name}' "));
+        let is_named = |item: &ast::SelectItem<'_>| match item {
+            ast::SelectItem::Expr { .. } => String::from_utf8_lossy(item.column_name(self.sql)).eq_ignore_ascii_case(name),
+            _ => false,
+        };
+        if is_that && *depth >= self.scopes.len() && items.iter().any(is_named) {
+            return codes::illegal_reference(name, "forward reference in item list");
+        }
+        error
     }
 
     /// Adds the columns that a star stands for.

@@ -109,6 +109,7 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
                 TypeKind::Null => ColumnType { nullable: true, ..ColumnType::new(TypeKind::VarBinary) },
                 TypeKind::BigInt if small && !output.ty.unsigned => ColumnType { nullable, ..ColumnType::int() },
                 TypeKind::BigInt => ColumnType { nullable, unsigned: output.ty.unsigned, ..ColumnType::bigint() },
+                TypeKind::Year => ColumnType { nullable, ..ColumnType::new(TypeKind::Year) },
                 // A hexadecimal literal says that it is unsigned.
                 kind if kind.is_string() => ColumnType { unsigned: false, ..output.ty.clone() },
                 _ => output.ty.clone(),
@@ -174,6 +175,7 @@ pub(super) fn fill(
         replace: select.duplicates == LoadDuplicates::Replace,
         ignore: select.duplicates == LoadDuplicates::Ignore,
         priority: false,
+        delayed: false,
         hints: &[],
         table: ObjectName { schema: Some(NEW_TABLE_DATABASE), name: &entry.def.name },
         partitions: &[],

@@ -250,6 +250,7 @@ pub(super) fn index_expression_type<'d>(
     match ty.kind {
         kind if kind.is_blob() || kind == TypeKind::Json || ty.bytes_max() > LONGEST_TEXT => Err(codes::functional_index_on_lob()),
         TypeKind::Null => Ok(ColumnType { length: 0, ..ColumnType::new(TypeKind::VarBinary) }),
+        TypeKind::Year => Ok(ColumnType::new(TypeKind::Year)),
         _ => Ok(ty),
     }
 }

@@ -46,6 +46,7 @@ struct FileRows {
     buffers: Buffers,
     /// Rows there may be.
     rows_left: u64,
+    rows_written: u64,
     columns: Vec<ColumnType>,
 }
 
@@ -73,6 +74,7 @@ impl FileRows {
             return Err(codes::too_many_rows().into());
         }
         self.rows_left -= 1;
+        self.rows_written += 1;
         Ok(())
     }
 }
@@ -146,7 +148,6 @@ impl ClientSession {
                 self.statement_done()?;
                 // The file tells of rows, too.
                 self.settle()?;
-                self.core.found_rows = rows;
                 self.reply_ok(rows, sink);
                 return Ok(Ran::Done);
             }
@@ -230,6 +231,7 @@ impl ClientSession {
             name: wanted.name.clone(),
             zone: Arc::clone(&self.core.settings.zone),
             buffers: Buffers::default(),
+            rows_written: 0,
             rows_left: if wanted.format.is_some() { u64::MAX } else { 1 },
             columns: uses.columns.iter().map(|column| column.ty.clone()).collect(),
         };
@@ -241,7 +243,11 @@ impl ClientSession {
             self.core.warn(codes::truncated_wrong_value_for_field("string", missing, name, row).into());
         }
         match result {
-            Ok(executor::Outcome::Rows { count }) => Ok(Some(count)),
+            Ok(executor::Outcome::Rows { count }) => {
+                // What OFFSET passes over counts as found, and is not written.
+                self.core.found_rows = count;
+                Ok(Some(rows.rows_written))
+            }
             Ok(executor::Outcome::Changes(_)) => Ok(Some(0)),
             Err(error) => {
                 drop(rows);

@@ -59,7 +59,12 @@ impl Core {
         let asked = self.check_own_access(access);
         match (&access.behind, asked) {
             // What a view is made of is not told.
-            (Some(view), Err(error)) if matches!(error.code, codes::ER_TABLEACCESS_DENIED_ERROR | codes::ER_COLUMNACCESS_DENIED_ERROR) => {
+            (Some(view), Err(error))
+                if matches!(
+                    error.code,
+                    codes::ER_TABLEACCESS_DENIED_ERROR | codes::ER_COLUMNACCESS_DENIED_ERROR | codes::ER_PROCACCESS_DENIED_ERROR
+                ) =>
+            {
                 Err(codes::view_invalid(&view.0, &view.1))
             }
             (_, asked) => asked,
@@ -80,6 +85,9 @@ impl Core {
             }
         };
         let (database, table) = (&*access.database, &*access.table);
+        if access.wants.has(Privileges::EXECUTE) {
+            return self.may_execute_by(rights, database, &format!("{database}.{table}"));
+        }
         if let Some(answer) = self.computed_access(database, table) {
             return answer;
         }
@@ -110,6 +118,19 @@ impl Core {
             return Err(codes::tableaccess_denied_error("SELECT with locking clause", &self.login.account_user, &self.login.host, table));
         }
         Ok(())
+    }
+
+    fn may_execute_by(&self, rights: &Rights, database: &str, name: &str) -> Result<(), SqlError> {
+        if rights.database(database).has(Privileges::EXECUTE) {
+            return Ok(());
+        }
+        let login = &self.login;
+        Err(codes::procaccess_denied_error("execute", &login.account_user, &login.account_host, name))
+    }
+
+    /// Refuses a stored function that the session may not execute.
+    pub(crate) fn may_execute_routine(&self, database: &str, name: &str) -> Result<(), SqlError> {
+        if self.standing.everything { Ok(()) } else { self.may_execute_by(&self.standing.rights, database, name) }
     }
 
     /// Computed tables that everybody may read, or that take a privilege on the server; `None` for all others.

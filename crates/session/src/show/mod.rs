@@ -216,20 +216,27 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
                 "Database Collation",
             ])))
         }
-        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Ok(Table::new(&named(&[
-            "Db",
-            "Name",
-            "Type",
-            "Language",
-            "Definer",
-            "Modified",
-            "Created",
-            "Security_type",
-            "Comment",
-            "character_set_client",
-            "collation_connection",
-            "Database Collation",
-        ]))),
+        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => {
+            let mut table = Table::new(&named(&[
+                "Db",
+                "Name",
+                "Type",
+                "Language",
+                "Definer",
+                "Modified",
+                "Created",
+                "Security_type",
+                "Comment",
+                "character_set_client",
+                "collation_connection",
+                "Database Collation",
+            ]));
+            if matches!(what, ShowKind::FunctionStatus) {
+                table.rows = virtual_tables::function_status_rows();
+            }
+            table.like_column = 1;
+            Ok(table)
+        }
         ShowKind::Variables { scope } => Ok(status::variables(session, *scope)),
         ShowKind::Status { scope } => Ok(status::status(session, *scope)),
         ShowKind::EngineStatus(engine) if engine.eq_ignore_ascii_case("innodb") => {

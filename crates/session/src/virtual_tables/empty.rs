@@ -1,4 +1,4 @@
-//! Tables of `information_schema` about what does not exist here: routines, triggers, events, tablespace files,
+//! Tables of `information_schema` about what does not exist here (or only the functions of `sys`: `routines.rs`): routines, triggers, events, tablespace files,
 //! roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer.
 
 use super::column::*;
@@ -37,6 +37,8 @@ pub(super) fn tables() -> Vec<VirtualTable> {
             def: information_schema(name, if name == "PARTITIONS" { &["TABLE_SCHEMA", "TABLE_NAME"] } else { &[] }, 0.0, columns),
             rows: match name {
                 "PARTITIONS" => super::tables::partition_rows,
+                "ROUTINES" => super::routines::routine_rows,
+                "PARAMETERS" => super::routines::parameter_rows,
                 _ => super::account_rows::of(name).unwrap_or(rows),
             },
         })

@@ -3,7 +3,7 @@
 //! There are none here: what they keep apart in MySQL metadata locks do. They follow from these and from the row locks, when somebody looks.
 //!
 //! # Invariants
-//! 1. Whoever holds or awaits a row lock of a table has one of them on it, and so has who changes it, whatever row locks that takes.
+//! 1. Whoever holds or awaits a row lock of a table has one of them on it, and so has who has changed it, whatever row locks that took.
 
 use super::lock_picture::{ShownLock, transaction_id};
 use crate::context::Core;
@@ -57,7 +57,12 @@ pub(super) fn intentions(core: &Core, locks: &[ShownLock], transactions: &[Trans
         let exclusive = !shared || lock.info.is_auto_increment();
         found.entry((lock.info.owner, table.def.id, exclusive)).or_insert_with(|| (lock.info.client, Arc::clone(table)));
     }
+    let numbers: HashMap<u64, u64> = transactions.iter().map(|t| (t.owner, t.txn.0)).collect();
     for lock in core.shared.engine.locks().metadata_locks() {
+        // Who has changed nothing has locked rows, or read them only, whatever its statement might have done.
+        if numbers.get(&lock.owner).is_none_or(|txn| *txn == 0) {
+            continue;
+        }
         let (Protects::Table(id), HoldKind::Share(Share::Write), None) = (lock.protects, lock.kind, lock.awaited) else { continue };
         match core.shared.catalog.table_by_id(id) {
             Ok(Some(table)) => _ = found.entry((lock.owner, id, true)).or_insert((lock.client, table)),
@@ -65,7 +70,6 @@ pub(super) fn intentions(core: &Core, locks: &[ShownLock], transactions: &[Trans
             Err(error) => return Err(core.catalog_error(error)),
         }
     }
-    let numbers: HashMap<u64, u64> = transactions.iter().map(|t| (t.owner, t.txn.0)).collect();
     let shown = |((owner, table_id, exclusive), (client, table)): ((u64, TableId, bool), (u64, Arc<TableEntry>))| TableIntention {
         id: format!("{owner}:{}:{}", table_id.0, if exclusive { "IX" } else { "IS" }),
         transaction: transaction_id(numbers.get(&owner).copied().unwrap_or(0), owner),

@@ -19,7 +19,7 @@ impl Exec<'_> {
         let timed = match v {
             Value::Time(_) => true,
             Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
-                e.ty.kind != TypeKind::Year && convert::to_f64(v, &*self.context) < 1e7
+                !e.ty.is_year_column() && convert::to_f64(v, &*self.context) < 1e7
             }
             Value::Bytes(text) => types::parse_datetime(text, SqlMode::NONE).is_none(),
             _ => false,
@@ -29,7 +29,7 @@ impl Exec<'_> {
         let at = if dated {
             match v {
                 Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
-                Value::Int(_) | Value::UInt(_) if e.ty.kind != TypeKind::Year && unit != U::Day => {
+                Value::Int(_) | Value::UInt(_) if !e.ty.is_year_column() && unit != U::Day => {
                     parts_of_number(convert::to_i64(v, &*self.context))
                 }
                 other => moment(other, &e.ty, &*self.context),
