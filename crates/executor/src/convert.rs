@@ -425,6 +425,11 @@ pub fn limit_value(v: &Value) -> Result<u64> {
     }
 }
 
+/// Bytes in an error message.
+pub fn shown_bytes(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| if (b' '..=b'~').contains(b) { char::from(*b).to_string() } else { format!("\\x{b:02X}") }).collect()
+}
+
 /// Brings a result to the type that an expression with several sources promises.
 pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn StatementContext) -> Value {
     if v.is_null() {
@@ -452,6 +457,11 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
             Value::Double(_) => v,
             _ => Value::Double(to_f64(&v, context)),
         },
+        // One of FLOATs and integers: shown as a FLOAT, whole to who computes with it.
+        TypeKind::Float => match v {
+            Value::Float(_) | Value::Double(_) => v,
+            _ => Value::Double(to_f64(&v, context)),
+        },
         TypeKind::Date => match &v {
             Value::Date(_) => v,
             _ => to_datetime(&v, context).map_or(Value::Null, |at| Value::Date(at.date())),
@@ -464,7 +474,7 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
             Value::Time(_) => v,
             _ => to_time(&v, context).map_or(Value::Null, Value::Time),
         },
-        TypeKind::Float | TypeKind::Timestamp | TypeKind::Year | TypeKind::Bit | TypeKind::Json => v,
+        TypeKind::Timestamp | TypeKind::Year | TypeKind::Bit | TypeKind::Json => v,
         _ => match v {
             Value::Bytes(text) if from.collation.charset() == Charset::Latin1 && ty.collation.charset() == Charset::Binary => {
                 Value::Bytes(to_charset(text.into_vec(), from, Charset::Binary).into())

@@ -367,13 +367,7 @@ impl Exec<'_> {
             CastTo::Signed | CastTo::Unsigned => {
                 let unsigned = to == CastTo::Unsigned;
                 let bits = match &v {
-                    Value::Bytes(b) => {
-                        let (bits, clean) = integer_prefix(b, unsigned);
-                        if !clean {
-                            self.truncated("INTEGER", b)?;
-                        }
-                        bits
-                    }
+                    Value::Bytes(b) => self.integer_of_text(b, unsigned)?,
                     Value::Double(_) | Value::Float(_) => {
                         let d = convert::to_f64(&v, context).round_ties_even();
                         if unsigned && d >= 0.0 { d as u64 } else { (d as i64) as u64 }
@@ -465,6 +459,9 @@ impl Exec<'_> {
                 match length {
                     Some(n) => {
                         let keep = Collation::DEFAULT.chars_prefix_bytes(&bytes, n as usize);
+                        if keep < bytes.len() {
+                            self.cut_by_cast(collation.charset(), n, &bytes[..keep], &bytes)?;
+                        }
                         Value::from(&bytes[..keep])
                     }
                     None if from.ty.collation == Collation::Binary && from.ty.kind.is_string() => self.text_of_bytes(&bytes)?,
@@ -479,11 +476,36 @@ impl Exec<'_> {
                     if n as usize > context.max_allowed_packet() {
                         return Ok(Value::Null);
                     }
+                    if bytes.len() > n as usize {
+                        self.cut_by_cast(types::Charset::Binary, n, &bytes[..n as usize], &bytes)?;
+                    }
                     bytes.resize(n as usize, 0);
                 }
                 Value::Bytes(ByteString::from(bytes))
             }
         })
+    }
+
+    /// The bits of a text that is cast to an integer: a number that only the other sign has is taken by its bits.
+    fn integer_of_text(&mut self, b: &[u8], unsigned: bool) -> Result<u64> {
+        let (bits, clean) = integer_prefix(b, true);
+        if !clean {
+            self.truncated("INTEGER", b)?;
+        }
+        let text = b.trim_ascii();
+        let negative = text.first() == Some(&b'-');
+        let past_all = !clean && bits == if negative { i64::MIN as u64 } else { u64::MAX };
+        match unsigned {
+            _ if past_all => {}
+            true if negative && text.len() > 1 => {
+                self.warn(1105, "Cast to unsigned converted negative integer to its positive complement".to_owned());
+            }
+            false if !negative && bits > i64::MAX as u64 => {
+                self.warn(1105, "Cast to signed converted positive out-of-range integer to its negative complement".to_owned());
+            }
+            _ => {}
+        }
+        Ok(bits)
     }
 
     /// NULL with warning 1292 for a string that is no date or time.

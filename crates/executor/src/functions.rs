@@ -67,8 +67,11 @@ impl Exec<'_> {
             F::IfNull | F::Coalesce => {
                 for a in args {
                     let v = self.eval(a)?;
-                    if !v.is_null() {
-                        return Ok(coerce(v, &a.ty, &e.ty, &*self.context));
+                    match coerce(v, &a.ty, &e.ty, &*self.context) {
+                        Value::Null => {}
+                        // As text it has all the digits of a DOUBLE.
+                        Value::Float(n) => return Ok(Value::Double(f64::from(n))),
+                        v => return Ok(v),
                     }
                 }
                 Ok(Value::Null)

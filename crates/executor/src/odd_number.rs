@@ -9,7 +9,7 @@ use mysql_error::{SqlError, codes};
 use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::is_told_once;
-use types::{SqlMode, Value};
+use types::{Charset, SqlMode, Value};
 
 /// What a plan is to tell before it runs: texts that its rows are compared with as numbers and that are none. The other result: whether the first of
 /// them fails it.
@@ -57,6 +57,18 @@ impl Exec<'_> {
         }
         self.warn(error.code, error.message);
         Ok(())
+    }
+
+    /// A cast to `length` characters or bytes has cut a text.
+    #[cold]
+    pub fn cut_by_cast(&mut self, charset: Charset, length: u32, kept: &[u8], text: &[u8]) -> Result<()> {
+        // MySQL counts the bytes that it keeps, in their own character set.
+        let (kind, shown) = match charset {
+            Charset::Binary => (format!("BINARY({length})"), convert::shown_bytes(text).into_bytes()),
+            charset if charset.is_utf8_bytes() => (format!("CHAR({})", kept.len()), text.to_vec()),
+            _ => (format!("CHAR({length})"), text.to_vec()),
+        };
+        self.truncated(&kind, &shown)
     }
 
     /// Notes a value that is no number of this kind, if it is none.

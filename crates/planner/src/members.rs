@@ -4,7 +4,7 @@
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::Func;
 use crate::plan::SortKey;
-use crate::typing;
+use crate::typing::{self, Class, class};
 use types::{Collation, ColumnType, TypeKind, Value};
 
 /// What an operand of arithmetic, of a comparison with a number, or of a sum counts as.
@@ -50,19 +50,29 @@ fn is_numeric(column: &ColumnType) -> bool {
 /// What is stored into a column: a hexadecimal literal is a number to numeric columns, a date that a function has chosen is its text, and the text of a
 /// computed zero has no fraction.
 pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
-    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { bare_zero_in(e, column) }
+    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { text_in(e, column) }
 }
 
 /// The same without literals, for what a query gives.
 pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
     for (e, column) in sources.iter_mut().zip(columns) {
         let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
-        *e = if is_numeric(column) { chosen_as_text(whole) } else { bare_zero_in(whole, column) };
+        *e = if is_numeric(column) { chosen_as_text(whole) } else { text_in(whole, column) };
     }
 }
 
-fn bare_zero_in(e: Expr, column: &ColumnType) -> Expr {
-    if typing::is_string_class(column) { bare_zero(e) } else { e }
+/// What is stored into a column of text: a moment with all the fraction digits of its type, which the value alone does not tell.
+fn text_in(e: Expr, column: &ColumnType) -> Expr {
+    if !typing::is_string_class(column) {
+        return e;
+    }
+    let has_fraction = (1..=6).contains(&e.ty.decimals) && matches!(class(&e.ty), Class::DateTime | Class::Time);
+    if !has_fraction || !column.kind.is_string() || typing::has_members(column) {
+        return bare_zero(e);
+    }
+    let collation = if column.collation == Collation::Binary { Collation::DEFAULT } else { column.collation };
+    let ty = ColumnType { nullable: e.ty.nullable, ..typing::string(u64::from(typing::display_chars(&e.ty)), collation) };
+    Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Char { length: None, collation }), ty }
 }
 
 /// A zero that MySQL has computed as a product, a quotient, a remainder or a difference has no digits behind the point until somebody gives it those of its type.

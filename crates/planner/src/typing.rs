@@ -71,8 +71,10 @@ pub fn decimal_digits(ty: &ColumnType) -> (u32, u8) {
         TypeKind::SmallInt => (5, 0),
         TypeKind::MediumInt => (8, 0),
         TypeKind::Int => (10, 0),
-        TypeKind::BigInt => (if ty.length > 0 && ty.length < 20 { ty.length } else { 20 }, 0),
+        TypeKind::BigInt if ty.length > 0 && ty.length < 20 => (ty.length, 0),
+        TypeKind::BigInt => (if ty.unsigned { 20 } else { 19 }, 0),
         TypeKind::Year => (4, 0),
+        TypeKind::Bit => (ty.length.max(1), 0),
         TypeKind::Decimal => (ty.length.saturating_sub(u32::from(ty.decimals)), ty.decimals),
         TypeKind::Date => (8, 0),
         TypeKind::Time => (6, ty.decimals),
@@ -156,6 +158,7 @@ pub fn negation(a: &ColumnType) -> ColumnType {
     let a = as_number(a);
     match class(&a) {
         Class::Int | Class::Unknown => nullable(ColumnType { length: a.length, ..ColumnType::bigint() }, a.nullable),
+        Class::Double if a.kind == TypeKind::Float && a.decimals >= DECIMALS_NOT_FIXED => nullable(ColumnType::double(), a.nullable),
         _ => ColumnType { unsigned: false, ..a },
     }
 }
@@ -164,10 +167,11 @@ pub fn negation(a: &ColumnType) -> ColumnType {
 pub fn display_chars(ty: &ColumnType) -> u32 {
     match ty.kind {
         TypeKind::Null => 0,
-        TypeKind::TinyInt => 4,
-        TypeKind::SmallInt => 6,
-        TypeKind::MediumInt => 8,
-        TypeKind::Int => 11,
+        // With room for a sign.
+        TypeKind::TinyInt => 4 - u32::from(ty.unsigned),
+        TypeKind::SmallInt => 6 - u32::from(ty.unsigned),
+        TypeKind::MediumInt => 9 - u32::from(ty.unsigned),
+        TypeKind::Int => 11 - u32::from(ty.unsigned),
         TypeKind::BigInt => {
             if ty.length > 0 {
                 ty.length + 1
@@ -238,6 +242,9 @@ fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
     if a.kind == b.kind && a.unsigned == b.unsigned && a.kind != TypeKind::Enum && a.kind != TypeKind::Set {
         let mut ty = a.clone();
         ty.length = a.length.max(b.length);
+        if a.kind == TypeKind::BigInt {
+            ty.length = common_digits(a, b);
+        }
         if a.kind == TypeKind::Decimal {
             let ((ai, s), (bi, t)) = (decimal_digits(a), decimal_digits(b));
             ty = decimal(ai.max(bi), u32::from(s.max(t)));
@@ -250,19 +257,13 @@ fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
         return nullable(ty, null);
     }
     let ty = match (ca, cb) {
-        (Class::Int, Class::Int) => {
-            let kind = a.kind.max(b.kind);
-            if a.unsigned == b.unsigned {
-                ColumnType { unsigned: a.unsigned, ..ColumnType::new(if kind.is_integer() { kind } else { TypeKind::BigInt }) }
-            } else {
-                let unsigned_big = (a.unsigned && a.kind == TypeKind::BigInt) || (b.unsigned && b.kind == TypeKind::BigInt);
-                if unsigned_big { decimal(20, 0) } else { ColumnType::bigint() }
-            }
-        }
+        (Class::Int, Class::Int) => integers(a, b),
         (Class::Int | Class::Decimal, Class::Int | Class::Decimal) => {
             let ((ai, s), (bi, t)) = (decimal_digits(a), decimal_digits(b));
             decimal(ai.max(bi), u32::from(s.max(t)))
         }
+        (Class::Double, Class::Int) if a.kind == TypeKind::Float && (is_small(b) || b.kind == TypeKind::BigInt) => a.clone(),
+        (Class::Int, Class::Double) if b.kind == TypeKind::Float && is_small(a) => b.clone(),
         (Class::Int | Class::Decimal | Class::Double, Class::Int | Class::Decimal | Class::Double) => ColumnType::double(),
         (Class::DateTime, Class::DateTime) => ColumnType::temporal(TypeKind::DateTime, a.decimals.max(b.decimals)),
         (Class::DateTime, Class::Time) | (Class::Time, Class::DateTime) => {
@@ -282,6 +283,50 @@ fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
         }
     };
     nullable(ty, null)
+}
+
+/// Whether a FLOAT stays one beside an integer of this type, on either side of it. Beside INT it is a DOUBLE, beside a BIGINT where it comes second.
+fn is_small(ty: &ColumnType) -> bool {
+    matches!(ty.kind, TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Year)
+}
+
+/// Digits of a BIGINT that is one of two integers, as [`ColumnType::length`] has them: 0 where one may have them all.
+fn common_digits(a: &ColumnType, b: &ColumnType) -> u32 {
+    let whole = |ty: &ColumnType| ty.kind == TypeKind::BigInt && ty.length == 0;
+    if whole(a) || whole(b) { 0 } else { decimal_digits(a).0.max(decimal_digits(b).0) }
+}
+
+/// Type of one of two integers. Beside a signed one, an unsigned one takes the next larger type; past BIGINT that is a DECIMAL.
+fn integers(a: &ColumnType, b: &ColumnType) -> ColumnType {
+    const STEPS: [TypeKind; 5] = [TypeKind::TinyInt, TypeKind::SmallInt, TypeKind::MediumInt, TypeKind::Int, TypeKind::BigInt];
+    let step = |ty: &ColumnType| match ty.kind {
+        TypeKind::TinyInt => 0,
+        TypeKind::SmallInt | TypeKind::Year => 1,
+        TypeKind::MediumInt => 2,
+        TypeKind::Int => 3,
+        _ => 4,
+    };
+    let is_unsigned = |ty: &ColumnType| ty.unsigned || matches!(ty.kind, TypeKind::Year | TypeKind::Bit);
+    let (sa, sb) = (step(a), step(b));
+    let (kind, unsigned) = match (is_unsigned(a), is_unsigned(b)) {
+        (true, true) => (sa.max(sb), true),
+        (false, false) => (sa.max(sb), false),
+        (a_unsigned, _) => {
+            let (unsigned, step, other) = if a_unsigned { (a, sa, sb) } else { (b, sb, sa) };
+            match step {
+                4 => return decimal(decimal_digits(a).0.max(decimal_digits(b).0), 0),
+                // A YEAR fits a SMALLINT, with sign or without.
+                _ if unsigned.kind == TypeKind::Year => (step.max(other), false),
+                _ if other > step => (other, false),
+                _ => (step + 1, false),
+            }
+        }
+    };
+    let kind = STEPS[kind];
+    // An INT beside an unsigned one may have more digits than either says.
+    let has_digits = |ty: &ColumnType| matches!(ty.kind, TypeKind::BigInt | TypeKind::Bit);
+    let length = if kind == TypeKind::BigInt && (has_digits(a) || has_digits(b)) { common_digits(a, b) } else { 0 };
+    ColumnType { unsigned, length, ..ColumnType::new(kind) }
 }
 
 fn merged_collation(a: &ColumnType, b: &ColumnType) -> Collation {

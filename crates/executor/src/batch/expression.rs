@@ -180,7 +180,8 @@ impl Exec<'_> {
                 choice.take(self, &args[2], |_| true)?;
                 Some(Vector::Owned(choice.finish(self)))
             }
-            ExprKind::Func(Func::IfNull | Func::Coalesce, args) => {
+            // The evaluator makes a DOUBLE of a FLOAT there.
+            ExprKind::Func(Func::IfNull | Func::Coalesce, args) if e.ty.kind != types::TypeKind::Float => {
                 let mut choice = Choice::new(e, chunk, rows);
                 for arg in args {
                     if choice.open.is_empty() {

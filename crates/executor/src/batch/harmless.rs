@@ -17,8 +17,8 @@ pub fn is_harmless(e: &Expr) -> bool {
         ExprKind::Cast(a, CastTo::Date | CastTo::DateTime { .. }) => is_date(a),
         // A document may be no number, with a warning.
         ExprKind::Cast(a, CastTo::Double | CastTo::Float) => a.ty.kind != types::TypeKind::Json,
-        // Bytes may be no text, with a warning.
-        ExprKind::Cast(a, CastTo::Char { .. }) => !a.ty.kind.is_binary_string(),
+        // Bytes may be no text, and a length may cut it, with a warning.
+        ExprKind::Cast(a, CastTo::Char { length: None, .. }) => !a.ty.kind.is_binary_string(),
         ExprKind::Extract(Unit::Day | Unit::Month | Unit::Year | Unit::Quarter, a) => is_date(a),
         ExprKind::Func(func, args) => function_is_harmless(*func, args),
         _ => false,

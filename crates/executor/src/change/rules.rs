@@ -63,8 +63,13 @@ impl Exec<'_> {
         values: &mut [Value],
         row_no: u64,
     ) -> Result<()> {
-        let value = self.eval(e)?;
         let column = &def.columns[at as usize];
+        let value = self.eval(e).map_err(|error| match error {
+            Error::Sql(error) if column.visibility == Visibility::Hidden && error.code == codes::ER_TRUNCATED_WRONG_VALUE => {
+                Error::Sql(of_index(index_of(def, at), row_no, &error))
+            }
+            error => error,
+        })?;
         let value = self.store_value(value, column, row_no).map_err(|error| match error {
             Error::Sql(error) if column.visibility == Visibility::Hidden => Error::Sql(of_index(index_of(def, at), row_no, &error)),
             error => error,

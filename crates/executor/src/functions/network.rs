@@ -49,8 +49,12 @@ impl Exec<'_> {
                     Some(e) => self.int_arg(e)?.is_some_and(|n| n != 0),
                     None => false,
                 };
-                let wrong =
-                    || SqlError::with_message(1411, format!("Incorrect string value: '{}' for function {}", shown(&given), func.name()));
+                let wrong = || {
+                    SqlError::with_message(
+                        1411,
+                        format!("Incorrect string value: '{}' for function {}", crate::convert::shown_bytes(&given), func.name()),
+                    )
+                };
                 if func == F::UuidToBin {
                     let bytes = uuid_bytes(&given).ok_or_else(wrong)?;
                     return Ok(Value::bytes(if swaps { swapped(bytes) } else { bytes }.to_vec()));
@@ -204,11 +208,6 @@ fn unswapped(b: [u8; 16]) -> [u8; 16] {
 fn uuid_text(bytes: [u8; 16]) -> String {
     let digits = hex(&bytes, false);
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
-}
-
-/// Bytes in an error message.
-fn shown(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| if (b' '..=b'~').contains(b) { char::from(*b).to_string() } else { format!("\\x{b:02X}") }).collect()
 }
 
 /// FORMAT_BYTES(): an amount with a unit.

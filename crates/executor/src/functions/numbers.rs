@@ -41,6 +41,7 @@ impl Exec<'_> {
                     Some(Number::Decimal(d)) => {
                         let r = if func == F::Ceil { d.ceiling() } else { d.floor() };
                         match (r.to_i64(), r.to_u64()) {
+                            _ if e.ty.kind == TypeKind::Decimal => Value::Decimal(r),
                             (Ok(i), _) => Value::Int(i),
                             (_, Ok(u)) => Value::UInt(u),
                             _ => Value::Decimal(r),

@@ -13,6 +13,9 @@ use mysql_error::{SqlError, codes};
 use parser::ast;
 use types::{Charset, Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind, Value};
 
+/// FLOOR and CEILING of a decimal with more digits than these stay decimals.
+const DIGITS_OF_WHOLE: u32 = 18;
+
 impl<'c> Binder<'c> {
     #[inline(never)]
     pub(super) fn function(&mut self, call: &ast::FunctionCall<'_>) -> Result<Expr> {
@@ -245,7 +248,12 @@ impl<'c> Binder<'c> {
             Func::JsonPretty => ColumnType { collation: Collation::Utf8mb4Bin, ..ColumnType::new(TypeKind::LongText) },
             Func::Ceil | Func::Floor => match class(first) {
                 Class::Int => self.number_type(first),
-                Class::Decimal => ColumnType { nullable: first.nullable, ..ColumnType::bigint() },
+                Class::Decimal => {
+                    let (digits, scale) = typing::decimal_digits(first);
+                    let digits = digits + u32::from(scale > 0);
+                    let whole = if digits > DIGITS_OF_WHOLE { typing::decimal(digits, 0) } else { ColumnType::bigint() };
+                    ColumnType { nullable: first.nullable, ..whole }
+                }
                 _ => ColumnType::double(),
             },
             Func::Round | Func::Truncate => {

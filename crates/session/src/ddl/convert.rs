@@ -14,6 +14,8 @@ enum Source {
     Convert(usize),
     /// The same, where text becomes bytes or bytes text: of this type, to this character set.
     Recode(usize, ColumnType, Charset),
+    /// The same, where a moment becomes text: with so many fraction digits.
+    Moment(usize, u8),
     /// This value for every row.
     Constant(Value),
     /// Numbers from 1 on: an AUTO_INCREMENT column that is new.
@@ -53,6 +55,23 @@ pub(super) fn value_of_new_column(column: &catalog::ColumnDef, now_micros: i64, 
     }
 }
 
+/// Whether a date or time with fraction digits becomes text, which has all of them.
+fn is_moment_as_text(old: &ColumnType, new: &ColumnType) -> bool {
+    old.kind.is_temporal() && (1..=6).contains(&old.decimals) && new.kind.is_string()
+}
+
+/// A moment as text, with so many fraction digits.
+fn moment_text(value: Value, digits: u8, zone: &dyn LocalTime) -> Value {
+    let mut text = Vec::new();
+    match value {
+        Value::Time(time) => time.write_to(digits, &mut text),
+        Value::DateTime(datetime) => datetime.write_to(digits, &mut text),
+        Value::Timestamp(instant) => zone.to_local(instant).write_to(digits, &mut text),
+        other => return other,
+    }
+    Value::bytes(text)
+}
+
 fn now_value(column: &catalog::ColumnDef, now_micros: i64, zone: &dyn LocalTime) -> Value {
     // Cut to the column's digits, as NOW(n) is.
     let unit = 10i64.pow(6 - u32::from(column.ty.decimals.min(6)));
@@ -76,6 +95,7 @@ impl<'a> RowConverter<'a> {
                 _ if column.generated.is_some() => Source::Constant(Value::Null),
                 Some(at) => match recoded(&old.columns[*at].ty, &column.ty) {
                     Some(to) => Source::Recode(*at, old.columns[*at].ty.clone(), to),
+                    None if is_moment_as_text(&old.columns[*at].ty, &column.ty) => Source::Moment(*at, old.columns[*at].ty.decimals),
                     None => Source::Convert(*at),
                 },
                 None if column.auto_increment => Source::Number,
@@ -122,8 +142,9 @@ impl<'a> RowConverter<'a> {
                 Source::Same(at) => read(*at)?,
                 Source::Constant(value) => value.clone(),
                 Source::Number => numbered(column, &mut self.next_number)?,
-                Source::Convert(at) | Source::Recode(at, ..) => {
+                Source::Convert(at) | Source::Recode(at, ..) | Source::Moment(at, _) => {
                     let value = match (read(*at)?, source) {
+                        (value, Source::Moment(_, digits)) => moment_text(value, *digits, self.zone),
                         (Value::Bytes(text), Source::Recode(_, from, to)) => Value::bytes(executor::to_charset(text.into_vec(), from, *to)),
                         (value, _) => value,
                     };

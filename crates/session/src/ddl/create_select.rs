@@ -15,7 +15,8 @@ use mysql_error::codes;
 use parser::ast::{ColumnRef, CreateSelect, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
 use planner::Plan;
 use planner::expr::ExprKind;
-use planner::plan::{Body, OutputColumn};
+use planner::func::Func;
+use planner::plan::{Body, Kept, OutputColumn};
 use record::RowRef;
 use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value, implicit_default};
@@ -96,23 +97,26 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
             ColumnDef { on_update_now: origin.on_update_now, comment: origin.comment.clone(), ..made(output.ty.clone(), default) }
         }
         None => {
-            let literal = match &plan.body {
+            let expr = match &plan.body {
                 Body::Query(query) => query.output.get(no).map(|expr| &expr.kind),
                 _ => None,
             };
-            let small = match literal {
-                Some(ExprKind::Literal(Value::Int(n))) => planner::is_int_literal(*n),
-                _ => output.ty.length == 1,
+            let ty = match expr {
+                Some(ExprKind::Literal(Value::Int(n))) if planner::is_int_literal(*n) => small(&output.ty),
+                // IFNULL keeps the type that it has, COALESCE does not.
+                Some(ExprKind::Literal(_) | ExprKind::Func(Func::IfNull, _)) => output.ty.clone(),
+                Some(ExprKind::Func(..) | ExprKind::Case { .. }) => chosen(&output.ty),
+                _ if output.ty.length == 1 && output.kept != Kept::AsItIs => small(&output.ty),
+                _ => output.ty.clone(),
             };
-            let nullable = output.ty.nullable;
-            let ty = match output.ty.kind {
+            let nullable = ty.nullable;
+            let ty = match ty.kind {
                 TypeKind::Null => ColumnType { nullable: true, ..ColumnType::new(TypeKind::VarBinary) },
-                TypeKind::BigInt if small && !output.ty.unsigned => ColumnType { nullable, ..ColumnType::int() },
-                TypeKind::BigInt => ColumnType { nullable, unsigned: output.ty.unsigned, ..ColumnType::bigint() },
+                TypeKind::BigInt => ColumnType { nullable, unsigned: ty.unsigned, ..ColumnType::bigint() },
                 TypeKind::Year => ColumnType { nullable, ..ColumnType::new(TypeKind::Year) },
                 // A hexadecimal literal says that it is unsigned.
-                kind if kind.is_string() => ColumnType { unsigned: false, ..output.ty.clone() },
-                _ => output.ty.clone(),
+                kind if kind.is_string() => ColumnType { unsigned: false, ..ty },
+                _ => ty,
             };
             let default = match ty.kind {
                 _ if ty.nullable => DefaultValue::Null,
@@ -122,6 +126,27 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
             made(ty, default)
         }
     }
+}
+
+/// A small whole number, as the column that keeps it.
+fn small(ty: &ColumnType) -> ColumnType {
+    match ty.kind {
+        TypeKind::BigInt if !ty.unsigned => ColumnType { nullable: ty.nullable, ..ColumnType::int() },
+        _ => ty.clone(),
+    }
+}
+
+/// What a function or CASE has chosen among its arguments, as the column that keeps it: a whole number is an INT where its digits fit one.
+fn chosen(ty: &ColumnType) -> ColumnType {
+    const DIGITS_OF_INT: u32 = 10;
+    let fits = match ty.kind {
+        TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt => true,
+        TypeKind::BigInt | TypeKind::Bit => (1..=DIGITS_OF_INT).contains(&ty.length),
+        _ => return ty.clone(),
+    };
+    let unsigned = ty.unsigned || ty.kind == TypeKind::Bit;
+    let whole = if fits { ColumnType::int() } else { ColumnType::bigint() };
+    ColumnType { nullable: ty.nullable, unsigned, ..whole }
 }
 
 /// Makes the table and puts the query's rows into it, in one transaction.

@@ -137,7 +137,7 @@ pub(super) fn floating(value: Value, ty: &ColumnType, context: &mut StoreContext
         Value::Bytes(text) => {
             let parsed = parse_double(&text);
             if parsed.consumed == 0 || !rest_is_blank(&text, parsed.consumed) {
-                let error = context.incorrect("DOUBLE", &text);
+                let error = context.incorrect(if ty.kind == TypeKind::Float { "FLOAT" } else { "DOUBLE" }, &text);
                 context.fault(error.clone(), error)?;
             }
             overflow = parsed.overflow;
