@@ -39,6 +39,8 @@ struct Look<'k, P> {
 enum Step {
     /// Among the heads: the slot looked for is `low`, or one of the `size - 1` behind it.
     Heads { low: usize, size: usize },
+    /// The head is that of the slot, and its entry was asked for.
+    First(usize),
     /// Among slots with the same head, by their entries; `asked` when the entry in the middle was. The end, where none is left.
     Entries { low: usize, high: usize, asked: bool },
 }
@@ -160,11 +162,14 @@ impl<P: Bytes> Look<'_, P> {
                 }
                 low += (self.slot(low).0 < bound) as usize;
                 let slot = self.slot(low);
-                // Who puts several keys into a leaf compares the next one with this entry; and the search looks at the first of those with its head before all others.
+                // Who puts several keys into a leaf compares the next one with this entry, too.
                 self.page.bring_near(slot.offset());
-                let high = if slot.head() == head { self.count } else { low };
-                self.go_on(Step::Entries { low, high, asked: false });
+                self.at = if low < self.count && slot.head() == head { Step::First(low) } else { Step::end(low) };
             }
+            Step::First(slot) => match search::compare_rest::<_, false>(&self.page, self.slot(slot), self.suffix) {
+                Ordering::Less => self.go_on(Step::Entries { low: slot + 1, high: self.count, asked: false }),
+                Ordering::Equal | Ordering::Greater => self.at = Step::end(slot),
+            },
             Step::Entries { low, high, .. } if low >= high => return false,
             Step::Entries { low, high, asked } => {
                 let middle = low.midpoint(high);

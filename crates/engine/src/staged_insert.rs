@@ -197,8 +197,9 @@ impl Session {
 
     /// Whether nobody, among them nor elsewhere, has one of the keys for a unique index. All of them are locked then.
     fn are_unique(&mut self, table: &Table, index_no: usize, entries: &Entries, staged: &Staged) -> Result<bool> {
-        let mut before: Option<u32> = None;
-        for no in entries.numbers() {
+        let (mut before, mut near): (Option<u32>, _) = (None, Near::default());
+        for (at, no) in entries.numbers().enumerate() {
+            near.keep(&table.indexes[index_no].tree, at, |no| entries.at(no).map(|(key, _)| key));
             let Some(row) = entries.unique_row(no) else { continue };
             let user = entries.user(no);
             if before.is_some_and(|before| entries.user(before) == user) {
