@@ -304,8 +304,8 @@ fn a_full_disk_costs_the_logs_of_statements_their_entries_and_no_statement() {
     disk.fill(0);
     let long = "x".repeat(8000);
     for no in 0..50 {
-        let answer: Option<u32> = client.query_first(format!("SELECT {no}, '{long}'")).expect("the disk is full of other things");
-        assert_eq!(answer, Some(no));
+        let answer: Option<(u32, String)> = client.query_first(format!("SELECT {no}, '{long}'")).expect("an answer");
+        assert_eq!(answer.map(|(number, _)| number), Some(no));
     }
     let complaints = |path: &Path| server.log().matches(&format!("Could not use {} for logging", path.display())).count();
     assert_eq!((complaints(&slow), complaints(&general)), (1, 1), "{}", server.log());

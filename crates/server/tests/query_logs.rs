@@ -432,6 +432,10 @@ fn a_log_that_cannot_be_opened_stays_off_and_is_told_of() {
     std::fs::create_dir(&place).expect("made");
     run(&mut client, &["SET GLOBAL slow_query_log = 1", "SET long_query_time = 0", "SELECT 1"]);
     assert_eq!(read_slow(&name).pop().map(|entry| entry.text), Some("SELECT 1".to_owned()));
+    // To switch on what is on changes nothing.
+    run(&mut client, &["SET GLOBAL slow_query_log = ON"]);
+    let text = std::fs::read_to_string(&name).expect("a log");
+    assert_eq!(text.matches("started with:").count(), 1, "{text}");
     // While it cannot be opened anew, the file that is open goes on.
     std::fs::rename(&place, directory.path().join("elsewhere")).expect("moved");
     assert_eq!(code(client.query_drop("FLUSH SLOW LOGS")), 29);

@@ -38,6 +38,11 @@ impl LogFile {
         Ok(())
     }
 
+    /// Whether the file of a path is open.
+    pub(super) fn is_open_at(&self, path: &Path) -> bool {
+        self.open.read().as_ref().is_some_and(|appender| appender.path == path)
+    }
+
     pub(super) fn close(&self) {
         let old = self.open.write().take();
         drop(old);

@@ -256,9 +256,10 @@ impl Shared {
     /// Opens or closes a log's file as the variables say.
     fn apply_query_log(&self, log: Log) -> Result<(), SqlError> {
         let logs = &self.query_logs;
-        if self.is_written(log) {
-            let path = logs.path(&self.log_name(log));
-            logs.file(log).open(&path, self.query_logs.head(self).as_bytes()).map_err(|error| cannot_use(&path, &error))?;
+        let path = logs.path(&self.log_name(log));
+        // One that is open goes on as it is: FLUSH opens it anew.
+        if self.is_written(log) && !logs.file(log).is_open_at(&path) {
+            logs.file(log).open(&path, logs.head(self).as_bytes()).map_err(|error| cannot_use(&path, &error))?;
         }
         self.apply_log_settings();
         if !self.is_written(log) {
