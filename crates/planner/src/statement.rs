@@ -176,8 +176,8 @@ fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collat
             column.ty = typing::string(16_383, collation);
         }
         match column.kept {
-            _ if !column.org_name.is_empty() => {}
             Kept::Widened => column.ty = widened(&column.ty),
+            _ if !column.org_name.is_empty() => {}
             Kept::ByDigits => column.ty = by_digits(&column.ty),
             Kept::No | Kept::AsItIs => {}
         }

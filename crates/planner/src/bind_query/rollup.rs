@@ -4,8 +4,10 @@
 //! reads it there. Any other gets a slot of its own, and takes the place of the same expression in the select list, HAVING, ORDER BY and windows.
 
 use crate::binder::{Binder, Result};
-use crate::expr::{Expr, ExprKind, Slot};
+use crate::expr::{CastTo, Expr, ExprKind, Slot};
 use crate::logical::{Block, BoundRollup, same};
+use crate::plan::Kept;
+use crate::typing;
 use mysql_error::codes;
 use parser::ast;
 use types::{ColumnType, Value};
@@ -90,6 +92,21 @@ impl<'c> Binder<'c> {
             let is_summed_up = |e: &Expr| matches!(e.kind, ExprKind::Slot(s) if slots.contains(&s));
             column.ty.nullable |= expr.any(&mut |e| is_summed_up(e));
         }
+        // What is sorted or DISTINCT MySQL keeps in a temporary table before: of the keys, whole numbers as INT or BIGINT, members as their text.
+        if !block.order.is_empty() || block.distinct {
+            for (expr, column) in &mut block.items {
+                column.kept = match expr.kind {
+                    ExprKind::Literal(_) => continue,
+                    ExprKind::Slot(slot) if slots.contains(&slot) => Kept::Widened,
+                    _ => Kept::ByDigits,
+                };
+            }
+            for key in &mut block.order {
+                if matches!(key.expr.kind, ExprKind::Slot(slot) if slots.contains(&slot)) && typing::has_members(&key.expr.ty) {
+                    members_as_text(&mut key.expr);
+                }
+            }
+        }
         block.rollup = Some(BoundRollup { slots, groupings });
     }
 
@@ -99,6 +116,14 @@ impl<'c> Binder<'c> {
         items.chain(&mut block.having).chain(block.order.iter_mut().map(|key| &mut key.expr)).for_each(|e| replace(e, with));
         self.scope().windows.iter_mut().for_each(|window| window.for_each_expr_mut(&mut |e| replace(e, with)));
     }
+}
+
+/// An ENUM or SET that is sorted by its text.
+fn members_as_text(e: &mut Expr) {
+    let collation = e.ty.collation;
+    let ty = ColumnType { nullable: true, ..typing::string(u64::from(typing::display_chars(&e.ty)), collation) };
+    let member = std::mem::replace(e, Expr::literal(Value::Null, ty.clone()));
+    *e = Expr { kind: ExprKind::Cast(Box::new(member), CastTo::Char { length: None, collation }), ty };
 }
 
 /// What stands for a call of GROUPING where nothing is summed up.

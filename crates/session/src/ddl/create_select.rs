@@ -87,7 +87,14 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
     let table = plan.tables.iter().find(|table| *table.def.name == *output.org_table && *table.def.database == *output.database);
     let origin = table.and_then(|table| table.def.columns.iter().find(|column| same_name(&column.name, &output.org_name)));
     let made = |ty: ColumnType, default| ColumnDef { default, ..ColumnDef::new(output.name.to_string(), ty) };
-    match origin.filter(|origin| origin.ty.kind == output.ty.kind) {
+    // What a query has sorted under ROLLUP says BIGINT of an INT and INT of a YEAR, and makes a column of what they were.
+    let told = match (output.kept, origin) {
+        (Kept::Widened, Some(origin)) if matches!(origin.ty.kind, TypeKind::Int | TypeKind::Year) => {
+            ColumnType { nullable: output.ty.nullable, ..origin.ty.clone() }
+        }
+        _ => output.ty.clone(),
+    };
+    match origin.filter(|origin| origin.ty.kind == output.ty.kind && output.kept != Kept::Widened) {
         Some(origin) => {
             let default = match &origin.default {
                 _ if origin.auto_increment => DefaultValue::Constant(implicit_default(&output.ty)),
@@ -102,12 +109,12 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
                 _ => None,
             };
             let ty = match expr {
-                Some(ExprKind::Literal(Value::Int(n))) if planner::is_int_literal(*n) => small(&output.ty),
+                Some(ExprKind::Literal(Value::Int(n))) if planner::is_int_literal(*n) => small(&told),
                 // IFNULL keeps the type that it has, COALESCE does not.
-                Some(ExprKind::Literal(_) | ExprKind::Func(Func::IfNull, _)) => output.ty.clone(),
-                Some(ExprKind::Func(..) | ExprKind::Case { .. }) => chosen(&output.ty),
-                _ if output.ty.length == 1 && output.kept != Kept::AsItIs => small(&output.ty),
-                _ => output.ty.clone(),
+                Some(ExprKind::Literal(_) | ExprKind::Func(Func::IfNull, _)) => told.clone(),
+                Some(ExprKind::Func(..) | ExprKind::Case { .. }) => chosen(&told),
+                _ if told.length == 1 && output.kept != Kept::AsItIs => small(&told),
+                _ => told,
             };
             let nullable = ty.nullable;
             let ty = match ty.kind {
