@@ -8,12 +8,13 @@
 //! 2. The steps are those of [`search::search`]: what they read is what it will read.
 
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 
 use base::{CACHE_LINE_BYTES, PAGE_BYTES, PageNo};
 use buffer_pool::OptimisticGuard;
 use smallvec::SmallVec;
 
-use crate::layout::{COUNT, HEAP_TOP, SLOT_BYTES, SLOTS, Slot, head_of};
+use crate::layout::{COUNT, HEAP_TOP, RIGHT, SLOT_BYTES, SLOTS, head_of};
 use crate::search::{self, Bytes};
 use crate::tree::BTree;
 
@@ -23,40 +24,57 @@ pub const KEYS_NEAR_MAX: usize = 64;
 /// Of keys in one leaf the first so many are searched for: they bring most of its slots.
 const KEYS_OF_LEAF: usize = 4;
 
+/// A tree with fewer leaves is near anyhow: a megabyte.
+const LEAVES_MIN: usize = 64;
+
 /// Slots that lie in one cache line or two: the last steps need not be asked for one by one.
 const SLOTS_OF_LINE: usize = CACHE_LINE_BYTES / SLOT_BYTES;
 
-/// A search under way.
+/// A search under way: it ends at `low`.
 struct Look<'k, P> {
     page: P,
-    key: &'k [u8],
+    /// The key; once the header is near, what follows the page's prefix in it.
     suffix: &'k [u8],
+    /// The lowest slot with the head of that, as a number.
+    bound: u64,
     count: usize,
-    at: Step,
+    /// Among the heads: the slot looked for is `low`, or one of the `size - 1` behind it, or behind these.
+    low: usize,
+    size: usize,
+    /// Among slots with the same head: it is one of those from `low` on below this, or this.
+    high: usize,
+    asked: Asked,
 }
 
-#[derive(Clone, Copy)]
-enum Step {
-    /// Among the heads: the slot looked for is `low`, or one of the `size - 1` behind it.
-    Heads { low: usize, size: usize },
-    /// The head is that of the slot, and its entry was asked for.
-    First(usize),
-    /// Among slots with the same head, by their entries; `asked` when the entry in the middle was. The end, where none is left.
-    Entries { low: usize, high: usize, asked: bool },
+/// What a step among slots with the same head waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// The entry of the first of them, which the search looks at before all others.
+    First,
+    /// The slot in the middle.
+    Slot,
+    /// Its entry.
+    Entry,
 }
 
 type Looks<'p, 'k> = SmallVec<[Look<'k, OptimisticGuard<'p>>; KEYS_NEAR_MAX]>;
 
 impl BTree {
     /// Asks for what looking up these ascending keys, at most [`KEYS_NEAR_MAX`], and inserting at their places will read. Gives the number of leaves that they are in, as far
-    /// as it can be told: with a few keys for each there was little to gain.
+    /// as it can be told: with many keys in each there was little to gain. 0 for a small tree, of which nothing is asked for.
     pub fn bring_near<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> usize {
         let mut looks = Looks::new();
         let leaves = self.leaves_near(keys.take(KEYS_NEAR_MAX), &mut looks);
         for look in &mut looks {
             look.begin();
         }
-        while looks.iter_mut().fold(false, |more, look| look.step() | more) {}
+        // As many steps for all, or nearly; few have more to do then.
+        while looks.iter_mut().fold(false, |more, look| look.halve() | more) {}
+        let mut left: SmallVec<[u8; KEYS_NEAR_MAX]> =
+            (0..looks.len() as u8).filter(|no| looks[usize::from(*no)].first_of_heads()).collect();
+        while !left.is_empty() {
+            left.retain(|no| looks[usize::from(*no)].step());
+        }
         leaves
     }
 
@@ -72,6 +90,8 @@ impl BTree {
                         *slot = search::child_slot_from(parent, *slot, key);
                         false
                     }
+                    // The last leaf of all takes what is above; behind another one comes a leaf below the next parent.
+                    None if parent.u64_at(RIGHT) == PageNo::NONE.0 => true,
                     None => {
                         above = self.parent_hint(key);
                         false
@@ -83,6 +103,9 @@ impl BTree {
                 }
             };
             let Some((parent, slot)) = &above else { return leaves };
+            if leaves == 0 && parent.page_no() == self.root && (parent.u16_at(COUNT) as usize) < LEAVES_MIN {
+                return 0;
+            }
             if !is_same {
                 (leaves, of_leaf) = (leaves + 1, 0);
             }
@@ -98,97 +121,88 @@ impl BTree {
                 page.bring_near(PAGE_BYTES - 1);
                 page.bring_frame_near();
             }
-            looks.push(Look { page, key, suffix: &[], count: 0, at: Step::end(0) });
+            looks.push(Look::new(page, key));
         }
         leaves
     }
 }
 
-impl Step {
-    /// The search ends at this slot.
-    fn end(slot: usize) -> Step {
-        Step::Entries { low: slot, high: slot, asked: false }
+impl<'k, P: Bytes> Look<'k, P> {
+    fn new(page: P, key: &'k [u8]) -> Look<'k, P> {
+        Look { page, suffix: key, bound: 0, count: 0, low: 0, size: 0, high: 0, asked: Asked::First }
     }
-}
 
-impl<P: Bytes> Look<'_, P> {
-    /// The header is near.
+    /// Begins the search, now that the header is near.
     fn begin(&mut self) {
         self.count = (self.page.u16_at(COUNT) as usize).min(search::SLOTS_MAX);
-        self.suffix = match search::suffix_in(&self.page, self.key) {
-            Ok(suffix) if self.count > 0 => suffix,
-            Ok(_) | Err(Ordering::Less) => return,
-            Err(_) => return self.at = Step::end(self.count),
-        };
+        match search::suffix_in(&self.page, self.suffix) {
+            Ok(suffix) => (self.suffix, self.size) = (suffix, self.count),
+            Err(Ordering::Less) => {}
+            Err(_) => self.low = self.count,
+        }
+        self.bound = u64::from(head_of(self.suffix)) << 32;
         // The new entry goes there.
         let top = self.page.u16_at(HEAP_TOP) as usize;
         self.page.bring_near(top.saturating_sub(1));
         self.page.bring_near(top.saturating_sub(CACHE_LINE_BYTES));
-        self.go_on(Step::Heads { low: 0, size: self.count });
+        self.bring_slot_near(self.low + self.size / 2);
     }
 
-    fn slot(&self, slot: usize) -> Slot {
-        self.page.slot_at(slot)
+    fn bring_slot_near(&self, slot: usize) {
+        self.page.bring_near(SLOTS + slot * SLOT_BYTES);
     }
 
-    fn go_on(&mut self, at: Step) {
-        match at {
-            Step::Heads { low, size } => self.page.bring_near(SLOTS + (low + size / 2) * SLOT_BYTES),
-            Step::Entries { low, high, asked: false } if low < high => self.page.bring_near(SLOTS + low.midpoint(high) * SLOT_BYTES),
-            _ => {}
+    /// Halves the slots among which it is, by their heads; whether that is to be asked for once more.
+    #[inline]
+    fn halve(&mut self) -> bool {
+        if self.size <= SLOTS_OF_LINE {
+            return false;
         }
-        self.at = at;
+        let half = self.size / 2;
+        let middle = self.low + half;
+        self.low = select_unpredictable(self.page.slot_at(middle).0 < self.bound, middle, self.low);
+        self.size -= half;
+        self.bring_slot_near(self.low + self.size / 2);
+        self.size > SLOTS_OF_LINE
     }
 
-    /// One step, for which everything was asked; whether there is another.
+    /// The first slot whose head is not below the key's; whether it has the same one, so that entries are to be compared.
+    fn first_of_heads(&mut self) -> bool {
+        if self.size == 0 {
+            return false;
+        }
+        while self.size > 1 {
+            let half = self.size / 2;
+            let middle = self.low + half;
+            self.low = select_unpredictable(self.page.slot_at(middle).0 < self.bound, middle, self.low);
+            self.size -= half;
+        }
+        self.low += (self.page.slot_at(self.low).0 < self.bound) as usize;
+        let slot = self.page.slot_at(self.low);
+        // Who puts several keys into a leaf compares the next one with this entry, too.
+        self.page.bring_near(slot.offset());
+        self.high = self.count;
+        self.low < self.count && u64::from(slot.head()) << 32 == self.bound
+    }
+
+    /// A step among slots with the same head, for which everything was asked; whether there is another.
     fn step(&mut self) -> bool {
-        match self.at {
-            Step::Heads { mut low, mut size } => {
-                let head = head_of(self.suffix);
-                let bound = u64::from(head) << 32;
-                loop {
-                    let half = size / 2;
-                    if half > 0 && self.slot(low + half).0 < bound {
-                        low += half;
-                    }
-                    size -= half;
-                    if size > SLOTS_OF_LINE || half == 0 {
-                        break;
-                    }
-                }
-                if size > 1 {
-                    self.go_on(Step::Heads { low, size });
-                    return true;
-                }
-                low += (self.slot(low).0 < bound) as usize;
-                let slot = self.slot(low);
-                // Who puts several keys into a leaf compares the next one with this entry, too.
-                self.page.bring_near(slot.offset());
-                self.at = if low < self.count && slot.head() == head { Step::First(low) } else { Step::end(low) };
-            }
-            Step::First(slot) => match search::compare_rest::<_, false>(&self.page, self.slot(slot), self.suffix) {
-                Ordering::Less => self.go_on(Step::Entries { low: slot + 1, high: self.count, asked: false }),
-                Ordering::Equal | Ordering::Greater => self.at = Step::end(slot),
-            },
-            Step::Entries { low, high, .. } if low >= high => return false,
-            Step::Entries { low, high, asked } => {
-                let middle = low.midpoint(high);
-                let slot = self.slot(middle);
-                let order = slot.head().cmp(&head_of(self.suffix));
-                if order == Ordering::Equal && !asked {
-                    self.page.bring_near(slot.offset());
-                    self.at = Step::Entries { low, high, asked: true };
-                    return true;
-                }
-                let order = order.then_with(|| search::compare_rest::<_, false>(&self.page, slot, self.suffix));
-                match order {
-                    Ordering::Less => self.go_on(Step::Entries { low: middle + 1, high, asked: false }),
-                    Ordering::Greater => self.go_on(Step::Entries { low, high: middle, asked: false }),
-                    Ordering::Equal => self.at = Step::end(middle),
-                }
-            }
+        let at = if self.asked == Asked::First { self.low } else { self.low.midpoint(self.high) };
+        let slot = self.page.slot_at(at);
+        let by_head = (u64::from(slot.head()) << 32).cmp(&self.bound);
+        if self.asked == Asked::Slot && by_head == Ordering::Equal {
+            self.asked = Asked::Entry;
+            self.page.bring_near(slot.offset());
+            return true;
         }
-        true
+        match by_head.then_with(|| search::compare_rest::<_, false>(&self.page, slot, self.suffix)) {
+            Ordering::Less => self.low = at + 1,
+            Ordering::Greater if self.asked != Asked::First => self.high = at,
+            Ordering::Equal | Ordering::Greater => (self.low, self.high) = (at, at),
+        }
+        self.asked = Asked::Slot;
+        self.bring_slot_near(self.low.midpoint(self.high));
+        self.low < self.high
     }
 }
 
@@ -221,11 +235,13 @@ mod tests {
                 node.insert(slot, key, b"v").unwrap();
             }
             for key in &asked {
-                let mut look = Look { page, key, suffix: &[], count: 0, at: Step::end(0) };
+                let mut look = Look::new(page, key);
                 look.begin();
-                while look.step() {}
-                let Step::Entries { low, .. } = look.at else { panic!("not at the end") };
-                prop_assert_eq!(low, search::search::<_, false>(&page, key).slot);
+                while look.halve() {}
+                if look.first_of_heads() {
+                    while look.step() {}
+                }
+                prop_assert_eq!(look.low, search::search::<_, false>(&page, key).slot);
             }
         }
     }

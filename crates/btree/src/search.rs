@@ -74,17 +74,8 @@ impl Bytes for OptimisticGuard<'_> {
     }
 
     fn compare(&self, offset: usize, length: usize, other: &[u8]) -> Ordering {
-        let mut buffer = [0u8; 64];
         let common = length.min(other.len());
-        for start in (0..common).step_by(buffer.len()) {
-            let piece = (common - start).min(buffer.len());
-            OptimisticGuard::copy(self, offset + start..offset + start + piece, &mut buffer);
-            match buffer[..piece].cmp(&other[start..start + piece]) {
-                Ordering::Equal => {}
-                unequal => return unequal,
-            }
-        }
-        length.cmp(&other.len())
+        OptimisticGuard::compare(self, offset, &other[..common]).then(length.cmp(&other.len()))
     }
 
     #[inline]

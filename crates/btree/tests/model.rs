@@ -211,6 +211,13 @@ fn keys_that_are_brought_near_are_counted_by_leaf() {
         assert_eq!(tree.bring_near(asked.iter().copied()), leaves.len(), "every {step}th key");
     }
     assert_eq!(tree.bring_near(std::iter::empty()), 0);
+    let above_all: Vec<_> = (1u64..50).map(|n| (u64::MAX - 50 + n).to_be_bytes()).collect();
+    assert_eq!(tree.bring_near(above_all.iter().map(|key| &key[..])), 1, "the last leaf takes all");
+    let small = rig.tree(8);
+    for key in &keys[..2000] {
+        put(&small, key, &[1; 30]);
+    }
+    assert_eq!(small.bring_near(keys[..2000].iter().step_by(40).map(|key| &key[..])), 0, "a small tree is near anyhow");
 }
 
 #[test]

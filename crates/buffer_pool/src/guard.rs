@@ -193,6 +193,12 @@ impl<'p> OptimisticGuard<'p> {
         self.bytes.u64_at(offset)
     }
 
+    /// How the bytes from `offset` on compare with others, of which there are as many.
+    #[inline]
+    pub fn compare(&self, offset: usize, other: &[u8]) -> std::cmp::Ordering {
+        self.bytes.compare(offset, other)
+    }
+
     /// Copies the bytes of `range` to the start of `out`.
     #[inline]
     pub fn copy(&self, range: Range<usize>, out: &mut [u8]) {

@@ -59,31 +59,53 @@ impl<'p> RacyBytes<'p> {
     /// Eight bytes.
     #[inline(always)]
     pub fn u64_at(self, offset: usize) -> u64 {
-        if offset.is_multiple_of(8) && offset < PAGE_BYTES {
-            // SAFETY: as in `u16_at`, with 8.
-            let value = unsafe { AtomicU64::from_ptr(self.bytes.as_ptr().add(offset).cast_mut().cast()) }.load(Ordering::Relaxed);
-            return u64::from_le(value);
+        if offset.is_multiple_of(8) {
+            return self.word_at(offset);
         }
-        u64::from_le_bytes(std::array::from_fn(|i| self.u8_at(offset.saturating_add(i))))
+        // Of the two words that they lie in.
+        let (start, bits) = (offset & !7, 8 * (offset as u32 & 7));
+        self.word_at(start) >> bits | self.word_at(start.saturating_add(8)) << (64 - bits)
+    }
+
+    /// Eight bytes at a multiple of 8.
+    #[inline(always)]
+    fn word_at(self, offset: usize) -> u64 {
+        if offset >= PAGE_BYTES {
+            return 0;
+        }
+        debug_assert!(offset.is_multiple_of(8));
+        // SAFETY: as in `u16_at`, with 8: both callers ask for multiples of 8.
+        let value = unsafe { AtomicU64::from_ptr(self.bytes.as_ptr().add(offset).cast_mut().cast()) }.load(Ordering::Relaxed);
+        u64::from_le(value)
     }
 
     /// Copies from `offset` on.
     pub fn copy(self, offset: usize, out: &mut [u8]) {
-        let lead = (offset.next_multiple_of(8) - offset).min(out.len());
-        let (head, rest) = out.split_at_mut(lead);
-        for (i, byte) in head.iter_mut().enumerate() {
-            *byte = self.u8_at(offset + i);
+        let (words, rest) = out.as_chunks_mut::<8>();
+        let mut at = offset;
+        for word in words {
+            *word = self.u64_at(at).to_le_bytes();
+            at = at.saturating_add(8);
         }
-        let mut at = offset + lead;
-        let mut words = rest.chunks_exact_mut(8);
-        for word in &mut words {
-            word.copy_from_slice(&self.u64_at(at).to_le_bytes());
-            at += 8;
+        rest.copy_from_slice(&self.u64_at(at).to_le_bytes()[..rest.len()]);
+    }
+
+    /// How the bytes from `offset` on compare with others, of which there are as many.
+    #[inline]
+    pub fn compare(self, offset: usize, other: &[u8]) -> std::cmp::Ordering {
+        let (words, rest) = other.as_chunks::<8>();
+        let mut at = offset;
+        for word in words {
+            let (ours, theirs) = (self.u64_at(at).swap_bytes(), u64::from_be_bytes(*word));
+            if ours != theirs {
+                return ours.cmp(&theirs);
+            }
+            at = at.saturating_add(8);
         }
-        for byte in words.into_remainder() {
-            *byte = self.u8_at(at);
-            at += 1;
+        if rest.is_empty() {
+            return std::cmp::Ordering::Equal;
         }
+        self.u64_at(at).to_le_bytes()[..rest.len()].cmp(rest)
     }
 }
 
@@ -109,6 +131,15 @@ mod tests {
             let mut copy = [0xEE; 29];
             page.copy(offset, &mut copy);
             assert_eq!(copy[..], expected[offset..offset + 29], "offset {offset}");
+            for length in 0..29 {
+                let same = &expected[offset..offset + length];
+                assert_eq!(page.compare(offset, same), std::cmp::Ordering::Equal, "{length} at {offset}");
+                for other in 0..length {
+                    let mut other_bytes = same.to_vec();
+                    other_bytes[other] ^= 0x81;
+                    assert_eq!(page.compare(offset, &other_bytes), same.cmp(&other_bytes), "{length} at {offset}, other at {other}");
+                }
+            }
         }
         assert_eq!(page.u64_at(usize::MAX), 0);
         assert_eq!(frames.racy(0).u8_at(0), 0, "the other frame is untouched");
