@@ -158,12 +158,17 @@ impl<'k, P: Bytes> Look<'k, P> {
         if self.size <= SLOTS_OF_LINE {
             return false;
         }
+        self.leave_half();
+        self.bring_slot_near(self.low + self.size / 2);
+        self.size > SLOTS_OF_LINE
+    }
+
+    #[inline(always)]
+    fn leave_half(&mut self) {
         let half = self.size / 2;
         let middle = self.low + half;
         self.low = select_unpredictable(self.page.slot_at(middle).0 < self.bound, middle, self.low);
         self.size -= half;
-        self.bring_slot_near(self.low + self.size / 2);
-        self.size > SLOTS_OF_LINE
     }
 
     /// The first slot whose head is not below the key's; whether it has the same one, so that entries are to be compared.
@@ -172,10 +177,7 @@ impl<'k, P: Bytes> Look<'k, P> {
             return false;
         }
         while self.size > 1 {
-            let half = self.size / 2;
-            let middle = self.low + half;
-            self.low = select_unpredictable(self.page.slot_at(middle).0 < self.bound, middle, self.low);
-            self.size -= half;
+            self.leave_half();
         }
         self.low += (self.page.slot_at(self.low).0 < self.bound) as usize;
         let slot = self.page.slot_at(self.low);
