@@ -5,7 +5,7 @@
 //! 2. A prepared transaction keeps a slot, a lock owner and its shares of metadata locks: checkpoints, readers and those who wait for its
 //!    rows take it for a running one.
 //! 3. A checkpoint reads the slots, then the detached transactions, and nobody takes one over meanwhile (`Engine::handover`): one that moves is found. A branch is listed as prepared from before its slot settles after the `PREPARE` record until after its `COMMIT` record, or until just
-//!    before the first step of its rollback is logged. A checkpoint reads the slots first and this list second: it never takes a prepared
+//!    before it is logged that its rollback begins (a step that takes nothing back, before anything is). A checkpoint reads the slots first and this list second: it never takes a prepared
 //!    transaction for one that is to be rolled back, nor one that is half rolled back for a prepared one.
 //! 4. A restart finds row locks again by the ids in rows. Locks of reads and gaps are not logged and do not survive it, as in MySQL. A branch
 //!    that has changed nothing has no record in the log and is forgotten by a restart.
@@ -246,8 +246,7 @@ impl Session {
 
     /// Rolls a prepared transaction back; `false` when none has that name. The session must be outside a transaction.
     pub fn rollback_prepared(&mut self, xid: &Xid) -> Result<bool> {
-        let Some(tables) = self.take_over(xid) else { return Ok(false) };
-        self.engine.branches.list(xid, TxnId::NONE, None);
+        let Some(tables) = self.take_over_to_roll_back(xid) else { return Ok(false) };
         // What fails is tried again without the session; the name is free either way.
         let rolled_back = self.rollback();
         self.engine.branches.release(xid);
@@ -266,6 +265,18 @@ impl Session {
         let _handover = engine.handover.read();
         let detached = engine.branches.take(xid, |detached| self.attach(detached.txn, detached.last_undo, Arc::clone(&detached.owner)))?;
         Some(detached.tables)
+    }
+
+    /// The same to roll it back. From here on recovery does so too: what the first step changes (secondary entries, all rows of a run but the first) is logged
+    /// before that step is, and a log that ends in between must not show a branch that can be committed without them.
+    pub(crate) fn take_over_to_roll_back(&mut self, xid: &Xid) -> Option<SharedTables> {
+        let tables = self.take_over(xid)?;
+        self.engine.branches.list(xid, TxnId::NONE, None);
+        let (txn, next) = (self.running.id, self.running.last_undo);
+        if !txn.is_none() {
+            self.log_step(&LogOp::RolledBackTo { txn, next });
+        }
+        Some(tables)
     }
 }
 

@@ -135,19 +135,36 @@ impl Session {
     }
 
     /// Logs a step back that changes no row.
-    fn log_step(&mut self, step: &LogOp<'_>) {
+    pub(crate) fn log_step(&mut self, step: &LogOp<'_>) {
         self.slot.unsettle();
         self.log(step);
     }
 
     /// Takes the rows of a run back, the first one last: with it the log says that the run is done with. Those that a try before has taken back are not there any more.
     fn undo_run(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, keys: &[u8], step: &LogOp<'_>, locks: Locks) -> Result<()> {
+        self.undo_run_but_first(table, record, keys, locks)?;
+        self.undo_insert(table, &UndoRecord { change: Change::Insert, ..*record }, Some(step), locks)
+    }
+
+    fn undo_run_but_first(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, keys: &[u8], locks: Locks) -> Result<()> {
         let keys = run_keys(record.key, keys).map_err(|_| Error::corrupt("undo record of a run"))?;
-        for (no, key) in keys.iter().enumerate().rev() {
-            let one = UndoRecord { key, change: Change::Insert, ..*record };
-            self.undo_insert(table, &one, (no == 0).then_some(step), locks)?;
+        for key in keys.iter().skip(1).rev() {
+            self.undo_insert(table, &UndoRecord { key, change: Change::Insert, ..*record }, None, locks)?;
         }
         Ok(())
+    }
+
+    /// Begins with the newest change of a transaction that is to be rolled back whole, and leaves off within: a log may end there. How many changes it has met.
+    pub(crate) fn undo_newest_in_part(&mut self) -> Result<u64> {
+        if self.running.last_undo.is_none() {
+            return Ok(0);
+        }
+        let bytes = self.engine.undo.read(self.running.last_undo, <[u8]>::to_vec)?;
+        let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
+        if let (Some(table), Change::InsertRun { keys }) = (self.engine.table_by_id(record.table)?, record.change) {
+            self.undo_run_but_first(&table, &record, keys, Locks::Go)?;
+        }
+        Ok(1)
     }
 
     /// Takes an inserted row back; `step` is logged with it.

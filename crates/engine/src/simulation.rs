@@ -34,13 +34,15 @@ pub fn leave_commit(session: &mut Session) {
     session.abandon();
 }
 
-/// Takes back so many changes of a prepared transaction, as a rollback does that is cut off, and makes that durable; one that has none left is rolled back
-/// to its end. `false` when none has that name.
-pub fn roll_back_prepared_in_part(session: &mut Session, xid: &Xid, changes: u64) -> Result<bool> {
-    let Some(tables) = session.take_over(xid) else { return Ok(false) };
+/// Takes back so many changes of a prepared transaction (none: a part of the newest), as a rollback does that is cut off, and makes that durable; one that has
+/// none left is rolled back to its end. Not `told`: a bug, the log does not say that it begins. `false` when none has that name.
+pub fn roll_back_prepared_in_part(session: &mut Session, xid: &Xid, changes: u64, told: bool) -> Result<bool> {
+    let taken = if told { session.take_over_to_roll_back(xid) } else { session.take_over(xid) };
+    let Some(tables) = taken else { return Ok(false) };
     let engine = Arc::clone(&session.engine);
     engine.branches.list(xid, TxnId::NONE, None);
-    let undone = match session.undo_stretch(changes) {
+    let undone = if changes == 0 { session.undo_newest_in_part() } else { session.undo_stretch(changes) };
+    let undone = match undone {
         Ok(0) => session.rollback(),
         undone => {
             session.abandon();

@@ -13,7 +13,7 @@
 //! - After the operation on which a crash was planned, everything fails until [`SimDisk::crash`]; handles opened before stay dead.
 
 use crate::entropy::SplitMix64;
-use crate::sim_faults::{self, Damage, Planned, ReadFault, WriteFault, bytes_at};
+use crate::sim_faults::{self, Damage, Planned, ReadFault, WriteFault, bytes_at, without_flips};
 use crate::sim_file::{Change, Inode, SimFile};
 use crate::{Disk, File, FileKind, OpenMode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -144,8 +144,7 @@ impl State {
         self.check_capacity(inode, path, change.end())?;
         let alive = self.step()?;
         let file = self.inodes.get_mut(&inode).ok_or_else(down)?;
-        change.apply(&mut file.current);
-        file.pending.push(change);
+        file.change(change);
         if alive { Ok(()) } else { Err(down()) }
     }
 
@@ -154,6 +153,7 @@ impl State {
         let State { rng, inodes, damage, .. } = self;
         let file = inodes.get_mut(&inode).ok_or_else(down)?;
         let mut written = Vec::new();
+        let in_place = |file: &Inode, offset, len| without_flips(&file.flips, offset, bytes_at(&file.current, offset, len));
         let outcome = match fault {
             WriteFault::Error => Err(io::Error::other("simulated write error")),
             WriteFault::Torn => {
@@ -170,7 +170,7 @@ impl State {
                 })
             }
             WriteFault::Lost => {
-                sim_faults::note(damage, inode, offset, &bytes, &bytes_at(&file.current, offset, bytes.len()));
+                sim_faults::note(damage, inode, offset, &bytes, &in_place(file, offset, bytes.len()));
                 Ok(())
             }
             WriteFault::Misdirected => {
@@ -184,17 +184,14 @@ impl State {
                     written.push(Change::Write { offset, bytes: bytes.clone() });
                 }
                 if let Some(other) = other {
-                    sim_faults::note(damage, inode, offset, &bytes, &bytes_at(&file.current, offset, bytes.len()));
-                    sim_faults::note(damage, inode, other, &bytes_at(&file.current, other, bytes.len()), &bytes);
+                    sim_faults::note(damage, inode, offset, &bytes, &in_place(file, offset, bytes.len()));
+                    sim_faults::note(damage, inode, other, &in_place(file, other, bytes.len()), &bytes);
                     written.push(Change::Write { offset: other, bytes });
                 }
                 Ok(())
             }
         };
-        for change in written {
-            change.apply(&mut file.current);
-            file.pending.push(change);
-        }
+        written.into_iter().for_each(|change| file.change(change));
         outcome
     }
 
@@ -301,7 +298,7 @@ impl SimDisk {
             report.kept += settled.kept;
             report.dropped += settled.dropped;
             report.torn += settled.torn;
-            inode.current.clone_from(&inode.durable);
+            inode.lose_the_rest();
         }
         state.names = state.durable_names.clone();
         state.drop_nameless();
@@ -398,7 +395,9 @@ impl SimDisk {
 
     /// Whether a place holds other bytes than were written there, as far as the disk knows; it may have been written since.
     pub fn is_damaged(&self) -> bool {
-        !self.shared.lock().damage.is_empty()
+        let state = self.shared.lock();
+        let mut flips = state.inodes.values().flat_map(|file| &file.flips);
+        !state.damage.is_empty() || flips.any(|flip| flip.in_current || flip.in_durable)
     }
 
     /// Puts the right bytes where damage was done, unless they were written since; forgets the damage. Returns how many places were still wrong.
@@ -409,7 +408,9 @@ impl SimDisk {
 
     /// Forgets what damage was done, and leaves it.
     pub fn forget_damage(&self) {
-        self.shared.lock().damage.clear();
+        let state = &mut *self.shared.lock();
+        state.damage.clear();
+        state.inodes.values_mut().for_each(|file| file.flips.clear());
     }
 
     /// Bounds the sum of file lengths; growth beyond is `StorageFull`. `None` takes the bound away.
@@ -422,22 +423,9 @@ impl SimDisk {
         let state = &mut *self.shared.lock();
         let inode = *state.names.get(path).ok_or_else(|| not_found(path))?;
         let file = state.inodes.get_mut(&inode).ok_or_else(|| not_found(path))?;
-        if offset >= file.current.len() as u64 {
-            return Ok(());
+        if offset < file.current.len() as u64 {
+            file.flip(offset, 1 << (bit % 8));
         }
-        // The whole page (or block, at the end of a file), so that it is known whether it was written since.
-        let page = 16 * 1024;
-        let (start, len) = match (offset / page + 1) * page <= file.current.len() as u64 {
-            true => (offset / page * page, page as usize),
-            false => (offset / 4096 * 4096, 4096.min(file.current.len() - (offset / 4096 * 4096) as usize)),
-        };
-        let good = bytes_at(&file.current, start, len);
-        for bytes in [&mut file.current, &mut file.durable] {
-            if let Some(byte) = bytes.get_mut(offset as usize) {
-                *byte ^= 1 << (bit % 8);
-            }
-        }
-        sim_faults::note(&mut state.damage, inode, start, &good, &bytes_at(&file.current, start, len));
         Ok(())
     }
 }

@@ -206,6 +206,49 @@ fn silent_damage_shows_in_what_is_read_and_heals_unless_written_since() {
     assert_eq!(contents(&disk, "data"), bytes);
 }
 
+/// A twin on which no bits flip: what is healed is as the twin, whatever was written, appended, synced, cut off and lost between.
+#[test]
+fn healed_flips_leave_nothing_behind_whatever_is_written_beside_them() {
+    for seed in 0..400 {
+        let [disk, twin] = [SimDisk::new(seed), SimDisk::new(seed)];
+        let mut random = SplitMix64::new(seed);
+        let [mut f, mut t] = [file(&disk, "log"), file(&twin, "log")];
+        [&disk, &twin].iter().for_each(|disk| disk.sync_dir("").expect("syncs"));
+        for _ in 0..40 {
+            let len = f.len().expect("has one");
+            match random.below(8) {
+                0 | 1 => {
+                    let (at, bytes) = (random.below(len + 1), vec![random.next() as u8; 1 + random.below(1500) as usize]);
+                    [&f, &t].iter().for_each(|f| f.write_at(&bytes, at).expect("writes"));
+                }
+                2 => [&f, &t].iter().for_each(|f| f.write_at(&[7; 40], len).expect("appends")),
+                3 => [&f, &t].iter().for_each(|f| f.sync().expect("syncs")),
+                4 => {
+                    let (cut, hole) = (len - random.below(len / 8 + 1), random.below(len + 1));
+                    [&f, &t].iter().for_each(|f| f.set_len(cut).and_then(|()| f.punch_hole(hole, 100)).expect("cuts"));
+                }
+                5 | 6 => disk.flip_bit("log", random.below(len + 1), random.below(8) as u8).expect("is there"),
+                _ => {
+                    [&disk, &twin].iter().for_each(|disk| {
+                        disk.crash();
+                    });
+                    [f, t] = [file(&disk, "log"), file(&twin, "log")];
+                }
+            }
+        }
+        if random.coin() {
+            disk.heal();
+            assert_eq!(contents(&disk, "log"), contents(&twin, "log"), "seed {seed}: what is read");
+        }
+        [&disk, &twin].iter().for_each(|disk| {
+            disk.crash();
+        });
+        disk.heal();
+        assert!(!disk.is_damaged());
+        assert_eq!(contents(&disk, "log"), contents(&twin, "log"), "seed {seed}: what is durable");
+    }
+}
+
 #[test]
 fn faults_meet_the_files_they_are_planned_for() {
     let disk = SimDisk::new(5);

@@ -3,6 +3,10 @@
 //! Told: failed, torn and short writes, failed reads and syncs, no room. Not told: writes that vanish or go to another place, bits that flip, a read
 //! that brings other bytes than are there. Damage is kept in a list with the bytes that ought to be there, so that [`crate::SimDisk::heal`] can put them back
 //! wherever nobody has written since: what a program must not lose by the damage of one place can then be looked at.
+//!
+//! # Invariant
+//! A flipped bit ([`Flip`]) is followed through every write, sync and crash, so it is known exactly where it is still wrong: files that are appended to are not
+//! written by pages, and what lies beside the bit tells nothing. Stretches ([`Damage`]) are compared; they hold what the file would without flipped bits.
 
 use crate::sim_file::{Change, Inode};
 use std::collections::BTreeMap;
@@ -67,6 +71,27 @@ pub(crate) struct Damage {
     bad: Vec<u8>,
 }
 
+/// A bit that the medium has turned over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flip {
+    pub(crate) offset: u64,
+    pub(crate) mask: u8,
+    /// Whether it is wrong in what readers see.
+    pub(crate) in_current: bool,
+    /// Whether it is wrong in what a crash leaves.
+    pub(crate) in_durable: bool,
+}
+
+/// Turns back the flipped bits of `bytes`, which a file holds from `offset` on.
+pub(crate) fn without_flips(flips: &[Flip], offset: u64, mut bytes: Vec<u8>) -> Vec<u8> {
+    for flip in flips.iter().filter(|flip| flip.in_current && flip.offset >= offset) {
+        if let Some(byte) = bytes.get_mut((flip.offset - offset) as usize) {
+            *byte ^= flip.mask;
+        }
+    }
+    bytes
+}
+
 /// Notes that `[offset, offset + good.len())` of a file ought to hold `good` and holds `bad`; in pieces that are written as wholes, as far as alignment tells.
 pub(crate) fn note(list: &mut Vec<Damage>, inode: u64, offset: u64, good: &[u8], bad: &[u8]) {
     let page = 16 * 1024;
@@ -91,6 +116,9 @@ pub(crate) fn bytes_at(file: &[u8], offset: u64, len: usize) -> Vec<u8> {
 /// Puts right what is still wrong, the last damage first; returns how many places.
 pub(crate) fn heal(list: Vec<Damage>, inodes: &mut BTreeMap<u64, Inode>) -> u64 {
     let mut healed = 0;
+    for file in inodes.values_mut() {
+        healed += file.turn_back_flips();
+    }
     for damage in list.into_iter().rev() {
         let Some(file) = inodes.get_mut(&damage.inode) else { continue };
         let was_unsynced = file.current != file.durable;

@@ -2,6 +2,7 @@
 
 use crate::entropy::SplitMix64;
 use crate::sim_disk::{CrashReport, State};
+use crate::sim_faults::Flip;
 use crate::{DIRECT_ALIGN, File};
 use std::io;
 use std::sync::Arc;
@@ -22,6 +23,16 @@ impl Change {
             Change::Write { offset, bytes } => offset + bytes.len() as u64,
             Change::SetLen(len) | Change::Grow(len) => *len,
             Change::Punch { .. } => 0,
+        }
+    }
+
+    /// Whether this byte of a file is another than before, or gone.
+    fn covers(&self, place: u64) -> bool {
+        match self {
+            Change::Write { offset, bytes } => (*offset..offset + bytes.len() as u64).contains(&place),
+            Change::SetLen(len) => place >= *len,
+            Change::Grow(_) => false,
+            Change::Punch { offset, len } => (*offset..offset.saturating_add(*len)).contains(&place),
         }
     }
 
@@ -53,27 +64,6 @@ impl Change {
         }
         sectors
     }
-
-    /// Applies each sector of a write by the toss of a coin; returns how many of how many.
-    fn apply_torn(&self, file: &mut Vec<u8>, rng: &mut SplitMix64, sector_bytes: usize) -> (u64, u64) {
-        let Change::Write { offset, bytes } = self else {
-            self.apply(file);
-            return (1, 1);
-        };
-        let (mut kept, mut total) = (0, 0);
-        let mut at = 0;
-        while at < bytes.len() {
-            let place = *offset as usize + at;
-            let next = (at + sector_bytes - place % sector_bytes).min(bytes.len());
-            total += 1;
-            if rng.coin() {
-                write(file, place, &bytes[at..next]);
-                kept += 1;
-            }
-            at = next;
-        }
-        (kept, total)
-    }
 }
 
 fn write(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
@@ -89,26 +79,89 @@ pub(crate) struct Inode {
     pub(crate) durable: Vec<u8>,
     pub(crate) current: Vec<u8>,
     pub(crate) pending: Vec<Change>,
+    /// Bits that the medium has turned over, and nobody has written since.
+    pub(crate) flips: Vec<Flip>,
 }
 
 impl Inode {
+    /// A change that readers see, and that is not synced.
+    pub(crate) fn change(&mut self, change: Change) {
+        change.apply(&mut self.current);
+        self.flips.iter_mut().for_each(|flip| flip.in_current &= !change.covers(flip.offset));
+        self.pending.push(change);
+    }
+
+    fn make_durable(&mut self, change: &Change) {
+        change.apply(&mut self.durable);
+        self.flips.iter_mut().for_each(|flip| flip.in_durable &= !change.covers(flip.offset));
+    }
+
     pub(crate) fn sync(&mut self) {
-        for change in self.pending.drain(..) {
-            change.apply(&mut self.durable);
+        for change in std::mem::take(&mut self.pending) {
+            self.make_durable(&change);
         }
+    }
+
+    /// Power was lost, and what was pending is settled: readers see what is durable.
+    pub(crate) fn lose_the_rest(&mut self) {
+        self.current.clone_from(&self.durable);
+        self.flips.retain(|flip| flip.in_durable);
+        self.flips.iter_mut().for_each(|flip| flip.in_current = true);
+    }
+
+    /// Turns a bit over, wherever there is such a byte.
+    pub(crate) fn flip(&mut self, offset: u64, mask: u8) {
+        let turn = |bytes: &mut Vec<u8>| bytes.get_mut(offset as usize).map(|byte| *byte ^= mask).is_some();
+        let (in_current, in_durable) = (turn(&mut self.current), turn(&mut self.durable));
+        self.flips.push(Flip { offset, mask, in_current, in_durable });
+    }
+
+    /// Turns flipped bits back that are still wrong; returns how many.
+    pub(crate) fn turn_back_flips(&mut self) -> u64 {
+        let mut wrong = 0;
+        for Flip { offset, mask, in_current, in_durable } in std::mem::take(&mut self.flips) {
+            for bytes in [in_current.then_some(&mut self.current), in_durable.then_some(&mut self.durable)].into_iter().flatten() {
+                if let Some(byte) = bytes.get_mut(offset as usize) {
+                    *byte ^= mask;
+                }
+            }
+            wrong += u64::from(in_current || in_durable);
+        }
+        wrong
+    }
+
+    /// Some of a write's sectors reach the disk, by the toss of a coin each; returns how many of how many.
+    fn make_durable_torn(&mut self, change: &Change, rng: &mut SplitMix64, sector_bytes: usize) -> (u64, u64) {
+        let Change::Write { offset, bytes } = change else {
+            self.make_durable(change);
+            return (1, 1);
+        };
+        let (mut kept, mut total) = (0, 0);
+        let mut at = 0;
+        while at < bytes.len() {
+            let place = *offset as usize + at;
+            let next = (at + sector_bytes - place % sector_bytes).min(bytes.len());
+            total += 1;
+            if rng.coin() {
+                self.make_durable(&Change::Write { offset: place as u64, bytes: bytes[at..next].into() });
+                kept += 1;
+            }
+            at = next;
+        }
+        (kept, total)
     }
 
     /// Decides the fate of each unsynced change.
     pub(crate) fn settle(&mut self, rng: &mut SplitMix64, sector_bytes: usize) -> CrashReport {
         let mut report = CrashReport::default();
-        for change in self.pending.drain(..) {
+        for change in std::mem::take(&mut self.pending) {
             match rng.below(3) {
                 0 => report.dropped += 1,
                 1 => {
-                    change.apply(&mut self.durable);
+                    self.make_durable(&change);
                     report.kept += 1;
                 }
-                _ => match change.apply_torn(&mut self.durable, rng, sector_bytes) {
+                _ => match self.make_durable_torn(&change, rng, sector_bytes) {
                     (0, total) if total > 0 => report.dropped += 1,
                     (kept, total) if kept == total => report.kept += 1,
                     _ => report.torn += 1,

@@ -65,7 +65,8 @@ pub struct Transaction<D, R> {
     changes: BTreeMap<(String, Key), Option<R>>,
     /// What each change replaced in `changes`, oldest first.
     replaced: Vec<((String, Key), Option<Option<R>>)>,
-    counters: BTreeMap<String, u64>,
+    /// By table and when it was defined as it is: a branch that waits over a crash for its end, and has only numbers left of a table, does not keep it from being emptied.
+    counters: BTreeMap<(String, u64), u64>,
 }
 
 impl<D, R> Default for Transaction<D, R> {
@@ -97,9 +98,9 @@ impl<D, R: Clone> Transaction<D, R> {
         self.replaced.push((place, before));
     }
 
-    /// A row with this AUTO_INCREMENT value was written.
-    pub fn note_counter(&mut self, table: &str, value: u64) {
-        let counter = self.counters.entry(table.to_owned()).or_default();
+    /// A row with this AUTO_INCREMENT value was written, into the table as it is since [`Table::defined_at`].
+    pub fn note_counter(&mut self, table: &str, defined_at: u64, value: u64) {
+        let counter = self.counters.entry((table.to_owned(), defined_at)).or_default();
         *counter = (*counter).max(value + 1);
     }
 
@@ -161,7 +162,7 @@ impl<D, R: Clone> Transaction<D, R> {
             if self.changes_of(name).next().is_some() {
                 table.rows = Arc::new(self.rows(base, name));
             }
-            if let Some(counter) = self.counters.get(name) {
+            if let Some(counter) = self.counters.get(&(name.clone(), table.defined_at)) {
                 table.counter_min = table.counter_min.max(*counter);
             }
         }

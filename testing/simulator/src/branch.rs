@@ -89,8 +89,11 @@ impl World {
         let result = match commit {
             _ if cut_off => {
                 let some = self.random.between(1, 3) as u64;
+                // Drawn apart: what is not cut off within a change stays what it was.
+                let some = if self.random.clone().percent(40) { 0 } else { some };
                 client.session.set_flush_policy(FlushPolicy::Durable);
-                simulation::roll_back_prepared_in_part(&mut client.session, &xid(name), some)
+                let told = self.plant != Some(Plant::BranchRollbackUntold);
+                simulation::roll_back_prepared_in_part(&mut client.session, &xid(name), some, told)
             }
             true => client.session.commit_prepared(&xid(name)),
             false => {

@@ -56,6 +56,8 @@ pub enum Plant {
     PrepareNotSynced,
     /// The rollback of a prepared branch is acknowledged before it is durable.
     BranchRollbackNotSynced,
+    /// The log does not say that a prepared branch is being rolled back before it holds what that changes.
+    BranchRollbackUntold,
     /// A restart does not lock the rows of prepared branches again.
     PreparedUnlocked,
     /// PREPARE does not name the tables that the branch has changed.
@@ -76,7 +78,7 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 34] = [
+    pub const ALL: [Plant; 35] = [
         Plant::NoLogSync,
         Plant::SkippedLogSync,
         Plant::NoDataSync,
@@ -103,6 +105,7 @@ impl Plant {
         Plant::UnlockedEarly,
         Plant::PrepareNotSynced,
         Plant::BranchRollbackNotSynced,
+        Plant::BranchRollbackUntold,
         Plant::PreparedUnlocked,
         Plant::PreparedTablesUnnamed,
         Plant::ParentUnlocked,

@@ -259,7 +259,7 @@ impl World {
                     if let (Some(column), Some(txn)) = (table.def.auto_increment_column(), &mut client.txn)
                         && let Value::Int(value @ 1..) = row[column]
                     {
-                        txn.model.note_counter(name, value as u64);
+                        txn.model.note_counter(name, table.defined_at, value as u64);
                     }
                     self.written(client, name, &key, Some(row))?;
                 }
@@ -327,7 +327,7 @@ impl World {
                 };
                 self.check_no_rival(client, name, &table, &rows, &key, &row, None)?;
                 if let (Some(value), Some(txn)) = (counter, &mut client.txn) {
-                    txn.model.note_counter(name, value);
+                    txn.model.note_counter(name, table.defined_at, value);
                 }
                 self.written(client, name, &key, Some(row))
             }

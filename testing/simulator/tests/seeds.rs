@@ -7,7 +7,7 @@ use std::time::Duration;
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 120;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
-const EASY_PLANTS: [(Plant, u64); 18] = [
+const EASY_PLANTS: [(Plant, u64); 19] = [
     (Plant::NoLogSync, 40),
     (Plant::NoDataSync, 200),
     (Plant::LostPageWrite, 200),
@@ -16,6 +16,7 @@ const EASY_PLANTS: [(Plant, u64); 18] = [
     (Plant::UnlockedEarly, 40),
     (Plant::PrepareNotSynced, 150),
     (Plant::BranchRollbackNotSynced, 150),
+    (Plant::BranchRollbackUntold, 400),
     (Plant::PreparedUnlocked, 150),
     (Plant::PrunedNeeded, 100),
     (Plant::KeptRowsPurged, 100),

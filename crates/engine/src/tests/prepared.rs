@@ -161,6 +161,51 @@ fn rollback_that_a_crash_cut_off_is_finished_by_recovery() {
     f.engine.wait_for_recovered(Duration::ZERO).unwrap();
 }
 
+/// Power fails while the log of a rollback is written, at many places: the branch waits with all its changes, or is gone with all of them.
+#[test]
+fn rollback_whose_log_is_torn_leaves_a_branch_whole_or_nothing_of_it() {
+    let (mut whole, mut gone) = (0, 0);
+    for seed in 0..60 {
+        let f = Fixture::new();
+        f.disk.reseed(seed);
+        let mut s = f.session();
+        (1..=5).for_each(|id| f.insert(&mut s, id, id * 10, "old", Some(id)).unwrap());
+        s.commit().unwrap();
+        let before = rows(&f);
+        s.begin(Isolation::RepeatableRead, false);
+        assert!(s.claim_xid(&xid("a")));
+        let run: Vec<_> = (100..130).map(|id| (id, (id, "fresh".repeat(seed as usize % 7), Some(id)))).collect();
+        // What is newest is taken back first.
+        let updates = |s: &mut Session| (1..=5).for_each(|id| assert_eq!(f.update(s, id, id * 10 + 1, "new"), Ok(Modified::Replaced)));
+        if seed % 2 == 0 {
+            updates(&mut s);
+        }
+        assert!(f.insert_together(&mut s, &run));
+        if seed % 2 == 1 {
+            updates(&mut s);
+        }
+        let tables = share(&f, &s);
+        s.prepare(&xid("a"), tables).unwrap();
+        let mut other = f.engine.connect();
+        other.set_flush_policy(FlushPolicy::Write);
+        assert_eq!(other.rollback_prepared(&xid("a")), Ok(true));
+        drop((s, other));
+        let f = f.crash();
+        if f.engine.prepared_xids().is_empty() {
+            gone += 1;
+            assert_eq!(rows(&f), before, "seed {seed}");
+        } else {
+            whole += 1;
+            assert_eq!(rows(&f), before, "seed {seed}");
+            assert_eq!(f.engine.connect().commit_prepared(&xid("a")), Ok(true));
+            let committed: Vec<_> = (1..=5).map(|id| (id, id * 10 + 1)).chain((100..130).map(|id| (id, id))).collect();
+            assert_eq!(rows(&f), committed, "seed {seed}: a branch that can be committed is whole");
+        }
+        f.check();
+    }
+    assert!(whole > 0 && gone > 0, "{whole} whole, {gone} gone");
+}
+
 #[test]
 fn branch_without_changes_holds_its_name_only() {
     let f = Fixture::new();

@@ -8,7 +8,7 @@ type Model = BTreeMap<i64, Content>;
 
 impl Fixture {
     /// Inserts rows together; `false` when something is in the way.
-    fn insert_together(&self, session: &mut Session, rows: &[(i64, Content)]) -> bool {
+    pub(super) fn insert_together(&self, session: &mut Session, rows: &[(i64, Content)]) -> bool {
         let mut staged = Staged::default();
         for (id, (k, s, u)) in rows {
             assert!(session.stage(&self.table, &mut staged, &self.row(*id, *k, s, *u)).unwrap());
