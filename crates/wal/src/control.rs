@@ -2,6 +2,10 @@
 //!
 //! A slot is one sector. The payload file that the newest valid slot names is never written, so a crash at any moment leaves
 //! that slot and its payload whole.
+//!
+//! # Invariant
+//! A slot whose write failed may be on the disk all the same. Until the same place was written anew and synced it may be the newest, so the payload file that it
+//! names is not written either.
 
 use crate::WalError;
 use base::{Lsn, Reader, crc32c, put_u8, put_u32, put_u64};
@@ -98,6 +102,8 @@ pub(crate) struct Control {
     file: Arc<dyn File>,
     disk: Arc<dyn Disk>,
     newest: Slot,
+    /// The write of the slot behind [`Self::newest`] failed, or its sync.
+    in_doubt: bool,
     /// Whether the names of the payload files are known to be durable. That a file is there does not say so: who made it may have failed, or died, before
     /// the directory was synced.
     payload_is_named: [bool; 2],
@@ -119,7 +125,7 @@ impl Control {
         // Written, not only grown, so that no later slot finds the disk full.
         file.write_at(&[0; 2 * SLOT_STRIDE as usize], 0)?;
         disk.sync_dir(crate::segments::DIR)?;
-        let mut control = Control { file, disk, newest: slot, payload_is_named: [false; 2] };
+        let mut control = Control { file, disk, newest: slot, in_doubt: false, payload_is_named: [false; 2] };
         control.write_slot(slot)?;
         Ok(control)
     }
@@ -135,7 +141,7 @@ impl Control {
             return Err(WalError::Corrupt { what: "the control file says what cannot be", lsn: Lsn(newest.redo) });
         }
         let checkpoint = read_payload(&*disk, &newest)?.map(|payload| Checkpoint { redo_lsn: Lsn(newest.redo), payload });
-        Ok((Control { file, disk, newest, payload_is_named: [false; 2] }, checkpoint))
+        Ok((Control { file, disk, newest, in_doubt: false, payload_is_named: [false; 2] }, checkpoint))
     }
 
     pub(crate) fn newest(&self) -> &Slot {
@@ -149,6 +155,10 @@ impl Control {
 
     /// A new checkpoint in the same epoch.
     pub(crate) fn write_checkpoint(&mut self, checkpoint: &Checkpoint, durable: u64) -> Result<(), WalError> {
+        if self.in_doubt {
+            // What is the newest for certain once more, in the place of what may be.
+            self.write_slot(Slot { sequence: self.newest.sequence + 1, ..self.newest })?;
+        }
         let payload_file = 1 - self.newest.payload_file;
         let path = PAYLOAD_PATHS[usize::from(payload_file)];
         let file = self.disk.open(path, OpenMode::Create, FileKind::Buffered)?;
@@ -174,9 +184,10 @@ impl Control {
     }
 
     fn write_slot(&mut self, slot: Slot) -> Result<(), WalError> {
+        self.in_doubt = true;
         self.file.write_at(&slot.encode(), slot.sequence % 2 * SLOT_STRIDE)?;
         self.file.sync()?;
-        self.newest = slot;
+        (self.newest, self.in_doubt) = (slot, false);
         Ok(())
     }
 }
@@ -330,6 +341,38 @@ mod tests {
                 assert_eq!(found, Some(checkpoint));
             }
         }
+    }
+
+    /// The write or the sync of a slot fails, and the slot is there all the same; then a crash at any operation of the next checkpoints.
+    #[test]
+    fn a_slot_whose_write_failed_names_no_payload_that_is_written_again() {
+        let mut came_through = 0;
+        for seed in 0..60 {
+            for at in 1..=10 {
+                for fault in [Some(env::WriteFault::Full), Some(env::WriteFault::Short), Some(env::WriteFault::Torn), None] {
+                    let disk = SimDisk::new(seed);
+                    disk.create_dir_all("log").expect("makes");
+                    let mut control = Control::create(Arc::new(disk.clone()), SLOT).expect("creates");
+                    let checkpoint = |n: u8| Checkpoint { redo_lsn: Lsn(4096 + u64::from(n)), payload: vec![n; 2000 + usize::from(n)] };
+                    (1..=2).for_each(|n| control.write_checkpoint(&checkpoint(n), 4096).expect("writes"));
+                    match fault {
+                        Some(fault) => disk.plan_write("log/control", 1, fault),
+                        None => disk.plan_sync("log/control", 1),
+                    }
+                    control.write_checkpoint(&checkpoint(3), 4096).expect_err("fails");
+                    disk.crash_at(at);
+                    let last = (4..=6).take_while(|n| control.write_checkpoint(&checkpoint(*n), 4096).is_ok()).last();
+                    disk.crash();
+                    let (control, found) =
+                        Control::open(Arc::new(disk)).unwrap_or_else(|error| panic!("seed {seed} at {at}, {fault:?}: {error}"));
+                    let found = found.expect("has one").redo_lsn.0 - 4096;
+                    assert!(found >= u64::from(last.unwrap_or(2)), "seed {seed} at {at}, {fault:?}: {found} after {last:?}");
+                    came_through += u64::from(found == 3);
+                    assert_eq!(control.newest().epoch, 1);
+                }
+            }
+        }
+        assert!(came_through > 0, "a slot whose write failed was there");
     }
 
     /// A crash at any operation of a checkpoint leaves the old or the new one, whole.
