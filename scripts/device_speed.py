@@ -3,7 +3,7 @@
 
 Loads one of sysbench's tables, far larger than the pool, and takes turns: a slice of point selects of uniform keys through N connections, of which some at each moment wait for a read (so
 many that the kernel counts for the device: the queue's depth); then a slice of `fio` over the same file with as many reads under way (O_DIRECT, io_uring, random reads of a page). Prints pages
-read a second of both and the median of the ratios of neighbouring slices, for each N; then a scan of the whole table beside fio's sequential reads of 1 MiB, four under way. The aim: 1.
+read a second of both and the median of the ratios of neighbouring slices, for each N, and what a read takes in both (where reads under way are fewer than fio can have, one connection, only that compares); then a scan of the whole table beside fio's sequential reads of 1 MiB, four under way. The aim: 1.
 
   --rows N         rows of the table (3,000,000: about 770 MB)
   --pool SIZE      buffer pool (64M)
@@ -100,13 +100,19 @@ def in_turns(server, client, connections, out):
     slices = []
     for _ in range(args.rounds):
         rate, depth, cpu, free = selects(server, client, connections)
-        device, _ = fio("randread", PAGE, max(round(depth), 1), args.slice)
-        slices.append({"connections": connections, "server": rate, "depth": depth, "cpu_us": cpu, "idle": free, "fio": device, "load": os.getloadavg()[0]})
+        whole = max(round(depth), 1)
+        device, _ = fio("randread", PAGE, whole, args.slice)
+        # What a read takes by Little's law: reads under way are no whole number in the server, and with one connection fewer than fio can have.
+        slices.append({"connections": connections, "server": rate, "depth": depth, "cpu_us": cpu, "idle": free, "fio": device, "load": os.getloadavg()[0],
+                       "read_us": 1e6 * depth / rate, "fio_read_us": 1e6 * whole / device})
         out.write(json.dumps({key: round(value, 2) for key, value in slices[-1].items()}) + "\n")
     of = lambda what: statistics.median(each[what] for each in slices)
     ratios = [each["server"] / each["fio"] for each in slices]
+    speeds = [each["fio_read_us"] / each["read_us"] for each in slices]
     print(f"{connections} connections, {of('depth'):.1f} reads under way: {of('server'):,.0f} pages/s read by the server, {of('fio'):,.0f} by fio: {statistics.median(ratios):.2f} "
-          f"({', '.join(f'{each:.2f}' for each in ratios)}); {of('cpu_us'):.1f} us of the server's processor a read, processors idle {100 * of('idle'):.0f} %", flush=True)
+          f"({', '.join(f'{each:.2f}' for each in ratios)}); {of('cpu_us'):.1f} us of the server's processor a read, processors idle {100 * of('idle'):.0f} %; "
+          f"a read takes {of('read_us'):.0f} us, of fio {of('fio_read_us'):.0f}: the device at {statistics.median(speeds):.2f} of fio's speed ({', '.join(f'{each:.2f}' for each in speeds)})",
+          flush=True)
 
 
 def main():

@@ -4,11 +4,12 @@
 //! keys is worked on one after the other, all are searched for in turns, a step of each, and each step asks for what the next one will read. The searches themselves then find it near.
 //!
 //! # Invariants
-//! 1. Advice only: nothing is latched, waited for or changed, and no result is kept. Pages that change meanwhile, or are no leaves of this tree, give a wrong hint.
+//! 1. Advice only: nothing is latched, waited for or changed, and no result is kept. Leaves that are not in the pool are named to its read-ahead. Pages that change meanwhile, or are no leaves of this tree, give a wrong hint.
 //! 2. The steps are those of [`search::search`]: what they read is what it will read.
 
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
+use std::ops::ControlFlow;
 
 use base::{CACHE_LINE_BYTES, PAGE_BYTES, PageNo};
 use buffer_pool::OptimisticGuard;
@@ -29,6 +30,32 @@ const LEAVES_MIN: usize = 64;
 
 /// Slots that lie in one cache line or two: the last steps need not be asked for one by one.
 const SLOTS_OF_LINE: usize = CACHE_LINE_BYTES / SLOT_BYTES;
+
+/// Of so few keys the leaves come as they are met.
+const KEYS_FEW: usize = 4;
+/// Keys in a leaf that find most of it near when they come.
+const KEYS_CLOSE: usize = 8;
+/// Keys that are passed over after some that lay close together.
+const KEYS_LEFT_ALONE: usize = 512;
+
+/// How far the leaves of a list of keys were brought near, which are worked on one after the other.
+#[derive(Debug, Default)]
+pub struct Near {
+    until: usize,
+}
+
+impl Near {
+    /// Brings the leaves of the keys near that come after the first `done` within the next stretch or two; `key` gives each by its number, ascending. A list whose keys lie close
+    /// together is left alone for a while: it stays in a leaf.
+    pub fn keep<'k>(&mut self, tree: &BTree, done: usize, key: impl Fn(usize) -> Option<&'k [u8]>) {
+        if done + KEYS_NEAR_MAX / 2 <= self.until || key(done + KEYS_FEW).is_none() {
+            return;
+        }
+        let from = self.until.max(done);
+        let leaves = tree.bring_near((from..).map_while(&key));
+        self.until = from + if leaves * KEYS_CLOSE < KEYS_NEAR_MAX { KEYS_LEFT_ALONE } else { KEYS_NEAR_MAX };
+    }
+}
 
 /// A search under way: it ends at `low`.
 struct Look<'k, P> {
@@ -61,7 +88,7 @@ type Looks<'p, 'k> = SmallVec<[Look<'k, OptimisticGuard<'p>>; KEYS_NEAR_MAX]>;
 
 impl BTree {
     /// Asks for what looking up these ascending keys, at most [`KEYS_NEAR_MAX`], and inserting at their places will read. Gives the number of leaves that they are in, as far
-    /// as it can be told: with many keys in each there was little to gain. 0 for a small tree, of which nothing is asked for.
+    /// as it can be told: with many keys in each there was little to gain. 0 for a small tree, of which nothing is asked for. Leaves that are not in the pool are read ahead, all at once.
     pub fn bring_near<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> usize {
         let mut looks = Looks::new();
         let leaves = self.leaves_near(keys.take(KEYS_NEAR_MAX), &mut looks);
@@ -80,8 +107,47 @@ impl BTree {
 
     /// Finds the leaves, and asks for their headers and the ends of their prefixes.
     fn leaves_near<'p, 'k>(&'p self, keys: impl Iterator<Item = &'k [u8]>, looks: &mut Looks<'p, 'k>) -> usize {
-        let (mut leaves, mut of_leaf) = (0, 0);
-        let mut above: Option<(OptimisticGuard<'p>, usize)> = None;
+        let mut absent: SmallVec<[PageNo; KEYS_NEAR_MAX]> = SmallVec::new();
+        let (mut small, mut of_leaf) = (false, 0);
+        let leaves = self.leaves_of(keys, |key, parent, slot, is_same| {
+            small = !is_same && looks.is_empty() && parent.page_no() == self.root && (parent.u16_at(COUNT) as usize) < LEAVES_MIN;
+            if small {
+                return ControlFlow::Break(());
+            }
+            of_leaf = if is_same { of_leaf + 1 } else { 1 };
+            if of_leaf > KEYS_OF_LEAF {
+                return ControlFlow::Continue(());
+            }
+            let leaf = PageNo(search::child_at(parent, slot));
+            let Some(page) = self.pool().peek(leaf) else {
+                absent.push(leaf);
+                return ControlFlow::Continue(());
+            };
+            if of_leaf == 1 {
+                page.bring_near(0);
+                page.bring_near(CACHE_LINE_BYTES);
+                page.bring_near(PAGE_BYTES - 1);
+                page.bring_frame_near();
+            }
+            looks.push(Look::new(page, key));
+            ControlFlow::Continue(())
+        });
+        absent.dedup();
+        if !absent.is_empty() {
+            self.pool().read_ahead(&absent);
+        }
+        if small { 0 } else { leaves }
+    }
+
+    /// Calls `f` with each of these ascending keys, the page above its leaf and the slot there, and whether that was the leaf of the key before, until it breaks or an inner page is
+    /// not in memory (the first to come brings it). How many leaves; in the latter case as if each key had one of its own.
+    pub(crate) fn leaves_of<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k [u8]>,
+        mut f: impl FnMut(&'k [u8], &OptimisticGuard<'_>, usize, bool) -> ControlFlow<()>,
+    ) -> usize {
+        let mut leaves = 0;
+        let mut above: Option<(OptimisticGuard<'_>, usize)> = None;
         for key in keys {
             let is_same = match &mut above {
                 Some((parent, slot)) => match search::order_of_next(parent, *slot, key) {
@@ -102,26 +168,11 @@ impl BTree {
                     false
                 }
             };
-            let Some((parent, slot)) = &above else { return leaves };
-            if leaves == 0 && parent.page_no() == self.root && (parent.u16_at(COUNT) as usize) < LEAVES_MIN {
-                return 0;
+            let Some((parent, slot)) = &above else { return KEYS_NEAR_MAX };
+            leaves += usize::from(!is_same);
+            if f(key, parent, *slot, is_same).is_break() {
+                return leaves;
             }
-            if !is_same {
-                (leaves, of_leaf) = (leaves + 1, 0);
-            }
-            of_leaf += 1;
-            if of_leaf > KEYS_OF_LEAF {
-                continue;
-            }
-            let leaf = PageNo(search::child_at(parent, *slot));
-            let Some(page) = self.pool().peek(leaf) else { continue };
-            if of_leaf == 1 {
-                page.bring_near(0);
-                page.bring_near(CACHE_LINE_BYTES);
-                page.bring_near(PAGE_BYTES - 1);
-                page.bring_frame_near();
-            }
-            looks.push(Look::new(page, key));
         }
         leaves
     }

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use crate::cursor::{Cursor, Seek};
 use crate::descend::Target;
 use crate::error::Result;
+use crate::keys_ahead::KeysAhead;
 use crate::node::Node;
 use crate::search;
 use crate::tree::BTree;
@@ -21,13 +22,11 @@ fn is_here(node: Node<'_>, key: &[u8]) -> bool {
 impl BTree {
     /// Calls `f` with the number and the value of each of `keys`, which ascend (equal ones may follow each other), under the leaf's shared latch, until it
     /// breaks: `f` must be short and must not touch the tree.
-    pub fn get_ascending<'k>(
-        &self,
-        keys: impl Iterator<Item = &'k [u8]>,
-        mut f: impl FnMut(usize, Option<&[u8]>) -> ControlFlow<()>,
-    ) -> Result<()> {
-        let mut keys = keys.enumerate().peekable();
-        while let Some((no, key)) = keys.next() {
+    pub fn get_ascending(&self, keys: &[impl AsRef<[u8]>], mut f: impl FnMut(usize, Option<&[u8]>) -> ControlFlow<()>) -> Result<()> {
+        let mut ahead = KeysAhead::of_all();
+        let mut rest = keys.iter().map(AsRef::as_ref).enumerate().peekable();
+        while let Some((no, key)) = rest.next() {
+            ahead.keep(self, no, |no| keys.get(no).map(AsRef::as_ref));
             let leaf = self.leaf(Target::Key(key), |pool, page| pool.shared(page))?;
             let node = Node::new(&leaf);
             let mut found = |no: usize, key: &[u8]| {
@@ -38,7 +37,7 @@ impl BTree {
                 return Ok(());
             }
             let mut before = key;
-            while let Some((no, key)) = keys.next_if(|(_, key)| is_here(node, key)) {
+            while let Some((no, key)) = rest.next_if(|(_, key)| is_here(node, key)) {
                 debug_assert!(before <= key, "keys ascend");
                 before = key;
                 if found(no, key).is_break() {

@@ -335,6 +335,11 @@ impl BufferPool {
         self.frames.min_dirty()
     }
 
+    /// Pages that were asked for and not in memory: whoever sees it stand still has all in memory.
+    pub fn misses(&self) -> u64 {
+        self.stats.misses.load(Ordering::Relaxed)
+    }
+
     /// Counters; counts the dirty frames, so not for every statement.
     pub fn stats(&self) -> StatsSnapshot {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

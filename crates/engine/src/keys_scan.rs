@@ -59,7 +59,7 @@ impl Session {
             return Err(Error::TableGone(table.id));
         }
         match (index_no, wanted.restore) {
-            (0, _) if wanted.whole => self.whole_keys(table, wanted.keys.iter().copied(), |no, row| Ok(f(FoundKey { key: no, no }, row))),
+            (0, _) if wanted.whole => self.whole_keys(table, wanted.keys, |no, row| Ok(f(FoundKey { key: no, no }, row))),
             (0, _) => self.primary_keys(table, wanted.keys, &mut f),
             (_, Some(restore)) => {
                 let mut buffers = std::mem::take(&mut self.buffers.covered);
@@ -73,12 +73,7 @@ impl Session {
     }
 
     /// Rows by whole primary keys, which ascend.
-    fn whole_keys<'k>(
-        &mut self,
-        table: &Arc<Table>,
-        keys: impl Iterator<Item = &'k [u8]>,
-        mut f: impl FnMut(usize, RowRef<'_>) -> Result<Step>,
-    ) -> Result<bool> {
+    fn whole_keys(&mut self, table: &Arc<Table>, keys: &[&[u8]], mut f: impl FnMut(usize, RowRef<'_>) -> Result<Step>) -> Result<bool> {
         let Session { engine, view, running, buffers, cancel, .. } = self;
         let (mut failed, mut all) = (None, true);
         table.primary().tree.get_ascending(keys, |no, stored| {
@@ -182,8 +177,8 @@ impl Session {
         order.sort_unstable_by_key(|no| entries.entry(*no as usize).primary_key);
         let index = &table.indexes[index_no];
         let mut key = Vec::new();
-        let primary_keys = order.iter().map(|no| entries.entry(*no as usize).primary_key);
-        self.whole_keys(table, primary_keys, |at, row| {
+        let primary_keys: Vec<&[u8]> = order.iter().map(|no| entries.entry(*no as usize).primary_key).collect();
+        self.whole_keys(table, &primary_keys, |at, row| {
             let no = order[at] as usize;
             // The entry may belong to another version than the one seen: see `Scan::fetch`.
             key.clear();

@@ -221,7 +221,9 @@ impl Scan<'_> {
                 self.state.place = Place::End;
                 return Ok(false);
             }
+            self.state.rows_ahead.begin_next();
             for no in 0..batch.len() {
+                self.read_rows_ahead(&table, &batch, no);
                 let entry = batch.entry(no);
                 let step = match self.lock_entry(&table, &entry, mode, &mut shown, f)? {
                     Ok(step) => step,

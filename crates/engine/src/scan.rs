@@ -12,7 +12,7 @@ use crate::row_lock::{Read, RowLock};
 use crate::session::Session;
 use crate::table::Table;
 use crate::{Error, Result};
-use btree::{Cursor, KeyRef, Pace, Seek};
+use btree::{Cursor, KeyRef, KeysAhead, Pace, Seek};
 use record::RowRef;
 use std::sync::Arc;
 
@@ -183,6 +183,8 @@ pub struct ScanState {
     pub(crate) place: Place,
     /// How far it has come, for the cursor that continues it.
     pub(crate) pace: Pace,
+    /// How far rows behind entries were read ahead.
+    pub(crate) rows_ahead: KeysAhead,
 }
 
 /// Entries of a secondary leaf that are looked up together.
@@ -211,6 +213,7 @@ impl Session {
             counted: false,
             starts_inside: false,
             pace: Pace::default(),
+            rows_ahead: KeysAhead::of_some(),
         };
         Ok(Scan { session: self, state })
     }
@@ -317,7 +320,9 @@ impl Scan<'_> {
     ) -> Result<Step> {
         let mut step = Step::Continue;
         let mut last = None;
+        self.state.rows_ahead.begin_next();
         for no in 0..batch.len() {
+            self.read_rows_ahead(table, batch, no);
             let entry = batch.entry(no);
             step = self.fetch(table, &entry, f)?;
             last = Some(entry.key);
@@ -347,6 +352,13 @@ impl Scan<'_> {
         }
         self.state.pace = cursor.pace();
         Ok(())
+    }
+
+    /// Has rows behind the entries from here on read ahead.
+    #[inline]
+    pub(crate) fn read_rows_ahead(&mut self, table: &Table, batch: &EntryBatch, no: usize) {
+        let key = |no: usize| (no < batch.len()).then(|| batch.entry(no).primary_key);
+        self.state.rows_ahead.keep(&table.primary().tree, no, key);
     }
 
     /// Reports the row behind an entry, if the reader sees it with this key.

@@ -18,36 +18,11 @@ use crate::undo_record::{Change, put_run_key};
 use crate::write::{OnDuplicate, note_change};
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
-use btree::{BTree, KEYS_NEAR_MAX, RunEnd};
+use btree::{Near, RunEnd};
 use record::RowRef;
 use record::header::RowHeader;
 use std::sync::Arc;
 use sync::atomic::Ordering;
-
-/// Of so few keys the leaves come as they are met.
-const KEYS_FEW: usize = 4;
-/// Keys in a leaf that find most of it near when they come.
-const KEYS_CLOSE: usize = 8;
-/// Keys that are passed over after some that lay close together.
-const KEYS_LEFT_ALONE: usize = 512;
-
-/// How far the leaves of a list of keys were brought near.
-#[derive(Default)]
-struct Near {
-    until: usize,
-}
-
-impl Near {
-    /// Brings the leaves of the keys near that come within the next run or two. A list whose keys lie close together is left alone for a while: it stays in a leaf.
-    fn keep<'k>(&mut self, tree: &BTree, done: usize, key: impl Fn(usize) -> Option<&'k [u8]>) {
-        if done + KEYS_NEAR_MAX / 2 <= self.until || key(done + KEYS_FEW).is_none() {
-            return;
-        }
-        let from = self.until.max(done);
-        let leaves = tree.bring_near((from..).map_while(&key));
-        self.until = from + if leaves * KEYS_CLOSE < KEYS_NEAR_MAX { KEYS_LEFT_ALONE } else { KEYS_NEAR_MAX };
-    }
-}
 
 impl Session {
     /// Whether rows may be staged at all: not in a directory whose format has no runs.

@@ -52,7 +52,7 @@ impl Session {
     pub fn column_of_keys(&self, table: &Table, keys: &[Vec<u8>], column: usize) -> Result<Vec<Value>> {
         let mut values = Vec::new();
         let mut damage = None;
-        table.primary().tree.get_ascending(keys.iter().map(Vec::as_slice), |_, stored| {
+        table.primary().tree.get_ascending(keys, |_, stored| {
             match stored.map_or(Ok(None), |stored| stored_value(table, stored, column)) {
                 Ok(value) => values.extend(value),
                 Err(error) => damage = Some(error),
