@@ -138,6 +138,43 @@ fn no_password_is_in_the_process_list() {
 }
 
 #[test]
+fn no_password_behind_another_statement_is_in_the_process_list() {
+    let server = server();
+    let (root, mut other) = (server.connect(), server.connect());
+    let mut shown_while = |text: &'static str, at: &str| {
+        let mut client = server.connect();
+        let id = client.connection_id();
+        let sleeper = std::thread::spawn(move || client.query_drop(text));
+        let sql = format!("SELECT info FROM information_schema.processlist WHERE id = {id} AND state = 'User sleep'");
+        let mut shown = None;
+        harness::until("it sleeps", || {
+            shown = other.query_first::<String, _>(&sql).expect("answers").filter(|info| info.contains(at));
+            shown.is_some()
+        });
+        other.query_drop(format!("KILL {id}")).expect("killed");
+        let _ = sleeper.join().expect("no panic");
+        shown.unwrap_or_default()
+    };
+    // As MySQL shows them: the statement that runs alone, be it the first, one between or the last.
+    let first = shown_while("DO SLEEP(1000); CREATE USER a IDENTIFIED BY 'visible-secret'; DO 1", "1000");
+    assert_eq!(first, "DO SLEEP(1000)");
+    let between = shown_while("DO 1; DO SLEEP(1001); CREATE USER a IDENTIFIED BY 'visible-secret'", "1001");
+    assert_eq!(between.trim(), "DO SLEEP(1001)");
+    let last = shown_while("BEGIN; CREATE USER b IDENTIFIED BY 'visible-secret'; DO SLEEP(1002)", "1002");
+    assert_eq!(last.trim(), "DO SLEEP(1002)");
+    // A comment before does not hide the account statement; what cannot be read shows none either.
+    let mut client = server.connect();
+    for text in ["BEGIN; CREATE USER c IDENTIFIED BY 'visible-secret'", "DO 1; CREATE USER d IDENTIFIED BY 'visible-secret' NONSENSE"] {
+        let _ = client.query_drop(text);
+        let sql = format!("SELECT processlist_info FROM performance_schema.threads WHERE processlist_id = {}", client.connection_id());
+        let info: Option<String> = other.query_first::<Option<String>, _>(sql).expect("answers").flatten();
+        assert!(!info.unwrap_or_default().contains("visible-secret"), "{text}");
+    }
+    drop(root);
+    assert!(!server.log().contains("visible-secret"));
+}
+
+#[test]
 fn accounts_survive_restarts_and_kills() {
     let mut server = server();
     run_all(

@@ -33,7 +33,13 @@ pub(crate) fn without_secrets(sql: &[u8]) -> Cow<'_, [u8]> {
 
 #[inline(never)]
 fn look_for_secrets(sql: &[u8]) -> Cow<'_, [u8]> {
-    if !may_hold(sql) || !(contains(sql, b"identified") || contains(sql, b"password")) {
+    if may_hold(sql) { without_secrets_anywhere(sql) } else { Cow::Borrowed(sql) }
+}
+
+/// [`without_secrets`] of a text whose first word tells nothing: one of several statements, or one that cannot be read.
+#[cold]
+pub(crate) fn without_secrets_anywhere(sql: &[u8]) -> Cow<'_, [u8]> {
+    if !(contains(sql, b"identified") || contains(sql, b"password")) {
         return Cow::Borrowed(sql);
     }
     let mut out = Vec::with_capacity(sql.len());
@@ -82,6 +88,13 @@ fn end_of_string(sql: &[u8], start: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_password_behind_another_statement_is_shown() {
+        let sql = b"BEGIN; CREATE USER u IDENTIFIED BY 'p'; SELECT 'x'";
+        assert_eq!(String::from_utf8_lossy(&without_secrets_anywhere(sql)), "BEGIN; CREATE USER u IDENTIFIED BY <secret>; SELECT 'x'");
+        assert!(matches!(without_secrets_anywhere(b"SELECT 1; SELECT 'by'"), Cow::Borrowed(_)));
+    }
 
     #[test]
     fn no_password_is_shown() {

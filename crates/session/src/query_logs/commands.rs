@@ -173,7 +173,7 @@ impl ClientSession {
     #[cold]
     #[inline(never)]
     pub(crate) fn query_logged(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
-        self.connection.set_statement(&without_secrets(sql));
+        self.show_text(sql);
         let raw = self.shared().query_logs.has(RAW);
         if raw {
             // What came, before anybody has looked at it.
@@ -224,6 +224,7 @@ impl ClientSession {
                 return;
             }
             rest = &rest[at..];
+            self.show_unread(rest);
             self.begin_statement();
         }
     }
