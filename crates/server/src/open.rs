@@ -301,6 +301,7 @@ fn free_orphans(catalog: Arc<Catalog>) -> Result<(), Failure> {
 /// Writes everything and a checkpoint. Sessions have ended, or are left to recovery.
 pub fn close(service: &SqlService) -> Result<(), Failure> {
     service.shared().admission.stop();
+    service.shared().end_query_logs();
     service.shared().engine.close(true)?;
     Ok(())
 }

@@ -447,6 +447,82 @@ fn a_log_that_cannot_be_opened_stays_off_and_is_told_of() {
     assert_eq!(read_slow(&moved).pop().map(|entry| entry.text), Some("SELECT 2".to_owned()));
 }
 
+/// `command_type` and `argument` of a connection's rows.
+fn general_rows(client: &mut Conn, id: u32) -> Vec<(String, String)> {
+    client.query(format!("SELECT command_type, argument FROM mysql.general_log WHERE thread_id = {id} ORDER BY event_time")).expect("rows")
+}
+
+#[test]
+fn tables_hold_what_log_output_sends_there_and_survive_restarts() {
+    let mut server = start(&[]);
+    let mut root = server.connect();
+    run(&mut root, &["CREATE DATABASE d", "SET GLOBAL log_output = 'TABLE'", "SET GLOBAL general_log = ON"]);
+    let file = log_file(&mut root, "general_log_file");
+    let mut client = server.connect();
+    let id = client.connection_id();
+    run(&mut client, &["SELECT 'tab\t, line\n and \\\\ sign'", "CREATE USER u IDENTIFIED BY 'geheim'"]);
+    assert_eq!(code(client.query_drop("INSERT INTO mysql.general_log VALUES (NOW(), '', 1, 1, '', '')")), 1556);
+    let queries = |rows: Vec<(String, String)>| -> Vec<String> {
+        rows.into_iter().filter(|(command, text)| command == "Query" && !text.contains("@@")).map(|(_, text)| text).collect()
+    };
+    // The statement that reads is there too, as in MySQL.
+    let own = queries(general_rows(&mut client, id));
+    let expect = [
+        "SELECT 'tab\t, line\n and \\\\ sign'",
+        "CREATE USER u IDENTIFIED BY <secret>",
+        "INSERT INTO mysql.general_log VALUES (NOW(), '', 1, 1, '', '')",
+    ];
+    assert_eq!(own[..3], expect);
+    assert!(own.len() == 4 && own[3].contains("ORDER BY event_time"), "{own:?}");
+    let who: (String, u32) = client
+        .query_first(format!("SELECT user_host, server_id FROM mysql.general_log WHERE thread_id = {id} AND command_type = 'Query'"))
+        .expect("answers")
+        .expect("a row");
+    assert_eq!(who, ("root[root] @ localhost [127.0.0.1]".to_owned(), 1));
+    let connect: String = client
+        .query_first(format!("SELECT user_host FROM mysql.general_log WHERE thread_id = {id} AND command_type = 'Connect'"))
+        .expect("answers")
+        .expect("a row");
+    assert_eq!(connect, "[root] @ localhost [127.0.0.1]");
+    assert!(!file.exists(), "TABLE alone writes no file");
+
+    // Both places at once, and the slow log.
+    run(&mut root, &["SET GLOBAL log_output = 'FILE,TABLE'", "SET GLOBAL slow_query_log = ON"]);
+    run(&mut client, &["USE d", "SET long_query_time = 0", "SELECT 5 FROM DUAL"]);
+    let row: (String, u64, String, u32, bool) = client
+        .query_first(
+            "SELECT db, rows_sent, sql_text, thread_id, query_time < '00:10:00' AND start_time > '2026-01-01' FROM mysql.slow_log WHERE sql_text LIKE 'SELECT 5%'",
+        )
+        .expect("answers")
+        .expect("a row");
+    assert_eq!(row, ("d".to_owned(), 1, "SELECT 5 FROM DUAL".to_owned(), id, true));
+    let slow = log_file(&mut client, "slow_query_log_file");
+    assert!(read_slow(&slow).iter().any(|entry| entry.text == "SELECT 5 FROM DUAL"));
+    assert!(read_general(&file).iter().any(|(_, _, text)| text == "SELECT 5 FROM DUAL"));
+
+    // While a log is written its table stays what it is.
+    assert_eq!(code(root.query_drop("DROP TABLE mysql.general_log")), 1580);
+    assert_eq!(code(root.query_drop("RENAME TABLE mysql.slow_log TO mysql.slow_log_2")), 1581);
+    run(&mut root, &["SET GLOBAL slow_query_log = OFF", "SET GLOBAL general_log = OFF", "CREATE USER v"]);
+    let mut other = Conn::new(OptsBuilder::from_opts(server.options(None)).user(Some("v"))).expect("let in");
+    assert_eq!(code(other.query_drop("SELECT * FROM mysql.general_log")), 1142);
+    assert_eq!(code(other.query_drop("TRUNCATE TABLE mysql.general_log")), 1142);
+
+    // What has been read is on the disk: a kill costs at most what waited.
+    let before = general_rows(&mut client, id);
+    assert!(before.len() > 5);
+    server.restart();
+    let mut client = server.connect();
+    assert_eq!(general_rows(&mut client, id), before);
+    let lost: (String, u64) =
+        client.query_first("SHOW GLOBAL STATUS LIKE 'Altiplano_log_table_rows_lost'").expect("answers").expect("a row");
+    assert_eq!(lost.1, 0);
+    run(&mut client, &["TRUNCATE TABLE mysql.general_log"]);
+    assert_eq!(general_rows(&mut client, id), []);
+    let left: u64 = client.query_first("SELECT COUNT(*) FROM mysql.slow_log").expect("answers").expect("a row");
+    assert!(left > 0);
+}
+
 #[test]
 fn many_sessions_write_whole_entries() {
     let server = start(&["--set", "slow_query_log=1", "--set", "long_query_time=0"]);

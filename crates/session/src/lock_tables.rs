@@ -88,6 +88,10 @@ impl ClientSession {
         let mut names = Vec::new();
         let mut views = Vec::new();
         for lock in locks {
+            let database = lock.table.schema.or(self.core.database.as_deref()).unwrap_or_default();
+            if crate::virtual_tables::log_of(database, lock.table.name).is_some() {
+                return Err(codes::cant_lock_log_table().into());
+            }
             let name = full_name(self, &lock.table)?;
             if let Some(view) = self.find_view(&name)? {
                 // A view has no lock of its own: its tables are locked, by their names.

@@ -186,8 +186,6 @@ impl ClientSession {
         let Value::Bytes(text) = value else { return Ok(()) };
         let text = text.to_text();
         match definition.name {
-            // The log tables are empty and cannot be written.
-            "log_output" if text.split(',').any(|place| place == "TABLE") => Err(codes::not_supported_yet("log_output=TABLE").into()),
             "event_scheduler" if text == "ON" => Err(codes::not_supported_yet("event_scheduler").into()),
             // Told only to clients that can do without, and the greeting offers that to none.
             "resultset_metadata" if text == "NONE" => Err(codes::client_does_not_support("optional metadata transfer").into()),

@@ -207,7 +207,6 @@ impl Shared {
             "altiplano_memory_limit" => self.apply_memory_limit(),
             "innodb_max_purge_lag" | "innodb_max_purge_lag_delay" => self.apply_max_purge_lag(),
             "table_open_cache" => self.apply_open_tables(),
-            "log_output" if crate::query_logs::writes_to(self, "TABLE") => return Err(codes::not_supported_yet("log_output=TABLE")),
             "altiplano_admission" => {
                 let mode = Mode::parse(value).ok_or_else(|| codes::wrong_value_for_var("altiplano_admission", value))?;
                 self.admission.set_mode(mode);

@@ -5,7 +5,7 @@ use super::foreign_keys::keys_to;
 use super::{DdlDone, FullName, check_table_name, full_name, view};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::virtual_tables::{is_emptied, refuse_drop};
+use crate::virtual_tables::{is_emptied, log_of, refuse_drop};
 use catalog::{CatalogError, Named, TableDef, TableEntry};
 use engine::Isolation;
 use mysql_error::{SqlError, codes};
@@ -65,6 +65,11 @@ pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Re
         if is_emptied(database, name.name) {
             return Ok(DdlDone::NOTHING);
         }
+        if let Some(log) = log_of(database, name.name) {
+            let emptied = session.shared().query_logs.truncate_table(log);
+            let failed = |error: std::io::Error| SqlError::with_message(1030, format!("Got error {error} from storage engine"));
+            return emptied.map(|()| DdlDone::NOTHING).map_err(|error| failed(error).into());
+        }
         refuse_drop(&session.core, database, name.name)?;
     }
     let name = full_name(session, name)?;
@@ -85,11 +90,28 @@ pub(super) fn truncate(session: &mut ClientSession, name: &ObjectName<'_>) -> Re
     Ok(DdlDone::NOTHING)
 }
 
+/// Refuses to rename the table of a log that is written.
+fn refuse_log_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<(), SqlError> {
+    let database = name.schema.or(session.core.database.as_deref()).unwrap_or_default();
+    match log_of(database, name.name) {
+        Some(log) if session.shared().query_logs.is_table_written(log) => {
+            let name = name.name;
+            let text = format!(
+                "Cannot rename '{name}'. When logging enabled, rename to/from log table must rename two tables: the log table to an archive table and \
+                 another table back to '{name}'"
+            );
+            Err(SqlError::with_message(1581, text))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// RENAME TABLE: one after the other, as written, in one transaction: all of them or none.
 pub(super) fn rename(session: &mut ClientSession, pairs: &[(ObjectName<'_>, ObjectName<'_>)]) -> Result<DdlDone, Outcome> {
     let mut renames = Vec::with_capacity(pairs.len());
     for (old, new) in pairs {
         check_table_name(new.name)?;
+        refuse_log_table(session, old)?;
         renames.push((full_name(session, old)?, full_name(session, new)?));
     }
     let sources = check_renames(session, &renames)?;

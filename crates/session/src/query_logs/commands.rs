@@ -1,9 +1,9 @@
 //! What a session does for a command while a log is on.
 
 use super::slow::{Entry, Extra};
-use super::text::trimmed;
+use super::text::{trimmed, who};
 use super::throttle::LeftOut;
-use super::{ADMIN, EXTRA, GENERAL, Log, NO_INDEX, RAW, SLOW, general, parameters};
+use super::{ADMIN, EXTRA, GENERAL, Log, NO_INDEX, RAW, SLOW, general, log_rows, parameters};
 use crate::accounts::without_secrets;
 use crate::client_session::ClientSession;
 use crate::command::{ClientAddress, ClientIo, Command, Flow, Login, PacketWriter};
@@ -97,15 +97,27 @@ fn general_line<'a>(command: &Command<'a>) -> Option<(&'static str, Cow<'a, [u8]
 
 impl Shared {
     /// A line of the general log, whoever it is about.
-    fn write_general(&self, id: u32, command: &str, argument: &[u8]) {
-        self.query_logs.append(Log::General, &general::entry(self.engine.wall_micros(), id, command, argument));
+    fn write_general(&self, id: u32, user_host: impl FnOnce(&mut Vec<u8>), command: &str, argument: &[u8]) {
+        let micros = self.engine.wall_micros();
+        let row = || {
+            let mut name = Vec::new();
+            user_host(&mut name);
+            log_rows::general(micros, &name, id, self.number("server_id"), command, argument)
+        };
+        self.query_logs.write(Log::General, || general::entry(micros, id, command, argument), row);
+    }
+
+    /// An entry of the slow log.
+    fn write_slow(&self, entry: &Entry<'_>) {
+        self.query_logs.write(Log::Slow, || entry.write(), || log_rows::slow(entry, self.number("server_id")));
     }
 
     /// A login was refused.
     #[cold]
     pub(crate) fn log_refused(&self, id: u32, error: &SqlError) {
         if self.query_logs.has(GENERAL) {
-            self.write_general(id, "Connect", error.message.as_bytes());
+            // Of whom is not known here but for what the error says.
+            self.write_general(id, |name| name.extend_from_slice(b"[] @  []"), "Connect", error.message.as_bytes());
         }
     }
 
@@ -121,7 +133,13 @@ impl Shared {
             ClientAddress::Tcp(_) => "TCP/IP",
         };
         let (user, host, database) = (&login.user, &login.host, login.database.as_deref().unwrap_or_default());
-        self.write_general(connection.id(), command, format!("{user}@{host} on {database} using {way}").as_bytes());
+        // It is nobody's session yet.
+        let stranger = |out: &mut Vec<u8>| {
+            let mut name = Vec::new();
+            who(login, &mut name);
+            out.extend_from_slice(name.get(login.account_user.len()..).unwrap_or_default());
+        };
+        self.write_general(connection.id(), stranger, command, format!("{user}@{host} on {database} using {way}").as_bytes());
     }
 }
 
@@ -278,7 +296,7 @@ impl ClientSession {
     #[cold]
     pub(crate) fn log_general(&self, command: &str, argument: &[u8]) {
         if self.writes_general() {
-            self.shared().write_general(self.connection.id(), command, argument);
+            self.shared().write_general(self.connection.id(), |name| who(&self.core.login, name), command, argument);
         }
     }
 
@@ -354,7 +372,7 @@ impl ClientSession {
             timestamp: self.logged_timestamp(began_micros),
             text: &shown.text,
         };
-        logs.append(Log::Slow, &entry.write());
+        shared.write_slow(&entry);
     }
 
     fn extra(&self, logged: &Logged, calls: HandlerCalls) -> Extra {
@@ -380,7 +398,7 @@ impl ClientSession {
         let text = format!("throttle: {:>10} 'index not used' warning(s) suppressed.", left_out.statements);
         let now = self.shared().engine.wall_micros();
         let entry = Entry::of_left_out(left_out, self.connection.id(), now, self.logged_timestamp(now), text.as_bytes());
-        self.shared().query_logs.append(Log::Slow, &entry);
+        self.shared().write_slow(&entry);
     }
 
     /// What NOW() was in a statement that began at a time: `timestamp` may say another one.

@@ -1,6 +1,6 @@
 //! The logs of statements: the general query log, of what clients send, and the slow query log, of what took long.
 //!
-//! Both are files in MySQL's format, which `mysqldumpslow` and `pt-query-digest` read.
+//! Both are files in MySQL's format, which `mysqldumpslow` and `pt-query-digest` read (`log_output=FILE`), tables (`TABLE`: `mysql.general_log`, `mysql.slow_log`), or both.
 //!
 //! # Invariants
 //! 1. While both are off a command pays one relaxed load ([`QueryLogs::is_on`]): no clock is read, nothing is counted.
@@ -9,17 +9,16 @@
 //! 3. A log that cannot be written stops no statement: the server's log tells of it once, and entries are lost until there is room again.
 //! 4. No password reaches a log: texts that do not parse are left out, those of others go through [`without_secrets`].
 //!
-//! # Not here
-//! `log_output=TABLE`: the tables `mysql.general_log` and `mysql.slow_log` are computed and empty, so it is refused.
-//!
 //! # Start at
-//! `commands.rs` (what a session does for a command while a log is on), then `slow.rs` and `general.rs` for the formats, `log_file.rs` for the files.
+//! `commands.rs` (what a session does for a command while a log is on), then `slow.rs` and `general.rs` for the formats, `log_file.rs` for the files, `log_tables.rs` and `log_rows.rs` for the tables.
 //!
 //! [`without_secrets`]: crate::accounts::without_secrets
 
 mod commands;
 mod general;
 mod log_file;
+mod log_rows;
+mod log_tables;
 mod parameters;
 mod slow;
 mod text;
@@ -28,15 +27,17 @@ mod throttle;
 use crate::shared::Shared;
 use crate::variables::{Definition, find};
 use log_file::LogFile;
+use log_tables::{Complain, LogTables};
 use mysql_error::{SqlError, codes};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use sync::atomic::{AtomicU32, Ordering};
 use sync::{CachePadded, Mutex, Rank};
 use throttle::Throttle;
 use types::Value;
 
 pub(crate) use commands::Logged;
+pub(crate) use log_rows::row;
 
 /// Which log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +96,10 @@ const ADMIN: u32 = 8;
 const NO_INDEX: u32 = 16;
 /// `log_raw`: passwords as they came, in the general log.
 const RAW: u32 = 32;
+/// `log_output` has FILE.
+const FILE: u32 = 64;
+/// `log_output` has TABLE.
+const TABLE: u32 = 128;
 
 /// What a server says of itself at the head of a log, and where its files lie.
 #[derive(Debug, Clone)]
@@ -111,17 +116,16 @@ pub struct Place {
     pub socket: PathBuf,
 }
 
-type Sink = Box<dyn Fn(&str) + Send + Sync>;
-
 /// The logs of a server.
 pub struct QueryLogs {
     /// [`GENERAL`] and the others. Relaxed: a statement that runs while a log is switched may be in it or not. On a line of its own, as every command reads it.
     settings: CachePadded<AtomicU32>,
     general: LogFile,
     slow: LogFile,
+    tables: LogTables,
     throttle: Mutex<Throttle>,
     place: OnceLock<Place>,
-    errors: OnceLock<Sink>,
+    errors: OnceLock<Complain>,
 }
 
 impl QueryLogs {
@@ -130,6 +134,7 @@ impl QueryLogs {
             settings: CachePadded::new(AtomicU32::new(0)),
             general: LogFile::new(),
             slow: LogFile::new(),
+            tables: LogTables::new(),
             throttle: Mutex::new(Rank::Leaf, Throttle::default()),
             place: OnceLock::new(),
             errors: OnceLock::new(),
@@ -151,6 +156,36 @@ impl QueryLogs {
             Log::General => &self.general,
             Log::Slow => &self.slow,
         }
+    }
+
+    /// Writes an entry to where `log_output` says: made as a line of the file, and as a row of the table.
+    fn write(&self, log: Log, entry: impl FnOnce() -> Vec<u8>, row: impl FnOnce() -> Vec<u8>) {
+        if self.has(FILE) {
+            self.append(log, &entry());
+        }
+        if self.has(TABLE) {
+            self.tables.push(log, &row());
+        }
+    }
+
+    /// Rows of a log's table.
+    pub(crate) fn open_table(&self, log: Log) -> std::io::Result<Option<std::io::Take<std::fs::File>>> {
+        self.tables.open(log)
+    }
+
+    /// TRUNCATE TABLE of a log's table.
+    pub(crate) fn truncate_table(&self, log: Log) -> std::io::Result<()> {
+        self.tables.truncate(log)
+    }
+
+    /// Rows of the tables that were lost.
+    pub(crate) fn table_rows_lost(&self) -> u64 {
+        self.tables.lost()
+    }
+
+    /// Whether a log's table is written: it may not be dropped or renamed then.
+    pub(crate) fn is_table_written(&self, log: Log) -> bool {
+        self.has(log.bit()) && self.has(TABLE)
     }
 
     /// Appends an entry to a log's file.
@@ -203,6 +238,8 @@ impl Shared {
     pub fn begin_query_logs(&self, place: Place, errors: Box<dyn Fn(&str) + Send + Sync>) {
         let logs = &self.query_logs;
         // Told a second time they stay what they were.
+        let errors: Complain = Arc::from(errors);
+        logs.tables.place(&place.data_dir, &errors);
         let _ = logs.errors.set(errors);
         let _ = logs.place.set(place);
         for log in [Log::General, Log::Slow] {
@@ -258,24 +295,42 @@ impl Shared {
         let logs = &self.query_logs;
         let path = logs.path(&self.log_name(log));
         // One that is open goes on as it is: FLUSH opens it anew.
-        if self.is_written(log) && !logs.file(log).is_open_at(&path) {
+        if self.is_in_file(log) && !logs.file(log).is_open_at(&path) {
             logs.file(log).open(&path, logs.head(self).as_bytes()).map_err(|error| cannot_use(&path, &error))?;
         }
         self.apply_log_settings();
-        if !self.is_written(log) {
+        if !self.is_in_file(log) {
             logs.file(log).close();
         }
         Ok(())
     }
 
     fn is_written(&self, log: Log) -> bool {
-        self.number(log.switch()) == 1 && writes_to(self, "FILE") && !writes_to(self, "NONE")
+        self.number(log.switch()) == 1 && !writes_to(self, "NONE") && (writes_to(self, "FILE") || writes_to(self, "TABLE"))
+    }
+
+    fn is_in_file(&self, log: Log) -> bool {
+        self.is_written(log) && writes_to(self, "FILE")
+    }
+
+    /// Writes what waits for the tables of logs: the server ends.
+    pub fn end_query_logs(&self) {
+        self.query_logs.tables.flush();
     }
 
     fn apply_log_settings(&self) {
         let mut settings = 0;
         for log in [Log::General, Log::Slow] {
             settings |= if self.is_written(log) { log.bit() } else { 0 };
+        }
+        for (place, bit) in [("FILE", FILE), ("TABLE", TABLE)] {
+            settings |= if writes_to(self, place) { bit } else { 0 };
+        }
+        if settings & TABLE != 0
+            && settings & (GENERAL | SLOW) != 0
+            && let Err(error) = self.query_logs.tables.begin()
+        {
+            self.query_logs.complain(&format!("no thread writes the log tables ({error}); rows are written when the tables are read"));
         }
         for (name, bit) in
             [("log_slow_extra", EXTRA), ("log_slow_admin_statements", ADMIN), ("log_queries_not_using_indexes", NO_INDEX), ("log_raw", RAW)]
@@ -288,7 +343,7 @@ impl Shared {
 
     /// FLUSH GENERAL LOGS, FLUSH SLOW LOGS: the file is opened anew by its name, which may be another file's by now.
     pub(crate) fn reopen_query_log(&self, log: Log) -> Result<(), SqlError> {
-        if !self.is_written(log) {
+        if !self.is_in_file(log) {
             return Ok(());
         }
         let path = self.query_logs.path(&self.log_name(log));

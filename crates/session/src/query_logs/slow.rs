@@ -40,10 +40,10 @@ pub(super) struct Extra {
     pub shape: Shape,
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
     /// The entry of what `log_throttle_queries_not_using_indexes` left out.
-    pub(super) fn of_left_out(left_out: LeftOut, id: u32, now_micros: i64, timestamp: i64, text: &[u8]) -> Vec<u8> {
-        let entry = Entry {
+    pub(super) fn of_left_out(left_out: LeftOut, id: u32, now_micros: i64, timestamp: i64, text: &'a [u8]) -> Entry<'a> {
+        Entry {
             login: None,
             id,
             began_micros: now_micros,
@@ -56,8 +56,7 @@ impl Entry<'_> {
             database: None,
             timestamp,
             text,
-        };
-        entry.write()
+        }
     }
 
     /// The entry's bytes.

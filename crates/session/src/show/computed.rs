@@ -2,7 +2,7 @@
 
 use super::create::Quotes;
 use super::{Table, tables, text};
-use crate::virtual_tables::{DeclaredKey, MYSQL, SYS, VirtualDatabase, attributes, database};
+use crate::virtual_tables::{DeclaredKey, MYSQL, SYS, VirtualDatabase, attributes, comment_of, database};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
 use types::{TypeKind, Value};
@@ -86,7 +86,7 @@ pub(super) fn output_columns(def: &VirtualTableDef) -> Vec<OutputColumn> {
 
 /// SHOW CREATE TABLE: a table with the same columns.
 pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: Quotes) -> Table {
-    let attributes = attributes(def);
+    let (attributes, comment) = (attributes(def), comment_of(def));
     let declared = |column: &str| match (attributes.default_of(column), attributes.extra(column)) {
         // Of views MySQL tells the defaults of what they select.
         _ if database.engine().is_none() => String::new(),
@@ -101,7 +101,7 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
     };
     let column = |c: &catalog::VirtualColumn| {
         let ty = &c.ty;
-        let collation = if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != database.collation {
+        let collation = if comment.is_none() && ty.is_character() && ty.kind != TypeKind::Json && ty.collation != database.collation {
             format!(" CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name())
         } else {
             String::new()
@@ -130,13 +130,11 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
     } else {
         ("CREATE TABLE", database.engine().unwrap_or("PERFORMANCE_SCHEMA"))
     };
-    let statement = format!(
-        "{head} {} (\n{}\n) ENGINE={engine} DEFAULT CHARSET={} COLLATE={}",
-        quotes.quoted(def.name),
-        lines.join(",\n"),
-        database.collation.charset().name(),
-        database.collation.name()
-    );
+    let options = match comment {
+        Some(comment) => format!("ENGINE=CSV DEFAULT CHARSET=utf8mb3 COMMENT='{comment}'"),
+        None => format!("ENGINE={engine} DEFAULT CHARSET={} COLLATE={}", database.collation.charset().name(), database.collation.name()),
+    };
+    let statement = format!("{head} {} (\n{}\n) {options}", quotes.quoted(def.name), lines.join(",\n"));
     let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
     table.row(vec![def.name.into(), statement.into()]);
     table

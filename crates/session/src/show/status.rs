@@ -193,6 +193,7 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Altiplano_log_archive_gaps", archive.gaps),
         ("Altiplano_log_archive_lag_bytes", archive.lag_bytes),
         ("Altiplano_log_archive_lsn", archive.lsn.0),
+        ("Altiplano_log_table_rows_lost", shared.query_logs.table_rows_lost()),
         ("Altiplano_log_durable_lsn", engine.wal().durable().0),
         ("Altiplano_admission_completed", admission.completed),
         ("Altiplano_admission_idle", admission.idle.into()),

@@ -37,6 +37,7 @@ mod keywords;
 mod listing;
 mod lock_data;
 mod lock_picture;
+mod log_tables;
 mod memory;
 mod metadata_locks;
 mod mysql_schema;
@@ -61,6 +62,7 @@ pub(crate) use characters::collation_rows;
 pub(crate) use innodb_trx::running_statement;
 pub(crate) use lock_data::lock_data;
 pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transaction_id};
+pub(crate) use log_tables::{comment_of, log_of};
 pub(crate) use quiet::is_emptied;
 pub(crate) use routines::function_status_rows;
 pub(crate) use statistics::{computed_index_rows_of_show, index_rows_of_show};
@@ -194,6 +196,9 @@ pub(crate) fn rows(core: &mut Core, def: &'static VirtualTableDef, request: &Vir
 /// What a statement is told that would change a computed table or lock its rows: `command` is what it would do.
 pub(crate) fn denied(core: &Core, def: &VirtualTableDef, command: &str) -> SqlError {
     let (user, host) = (&core.login.account_user, &core.login.account_host);
+    if log_of(def.database, def.name).is_some() {
+        return codes::cant_lock_log_table();
+    }
     if def.database == INFORMATION_SCHEMA && command != LOCKING {
         return codes::dbaccess_denied_error(user, host, def.database);
     }
@@ -213,6 +218,11 @@ pub(crate) fn refuse_change(core: &Core, database_name: &str) -> Result<(), SqlE
 
 /// Refuses to drop or empty a computed table.
 pub(crate) fn refuse_drop(core: &Core, database_name: &str, table: &str) -> Result<(), SqlError> {
+    if let Some(log) = log_of(database_name, table)
+        && core.shared.query_logs.is_table_written(log)
+    {
+        return Err(SqlError::with_message(1580, "You cannot 'DROP' a log table if logging is enabled"));
+    }
     match database(database_name) {
         Some(database) if !database.any_case => {
             let (user, host) = (&core.login.account_user, &core.login.account_host);

@@ -4,7 +4,7 @@
 //! Their columns were asked of MySQL 9.7 and lie in `quiet/*.txt`: `=table`, with `emptied` where TRUNCATE is allowed, then a line `name null|full collation|- type` for each column.
 
 use super::column::{columns, has_own_names};
-use super::{INFORMATION_SCHEMA, MYSQL, PERFORMANCE_SCHEMA, SYS, VirtualTable, listed};
+use super::{INFORMATION_SCHEMA, MYSQL, PERFORMANCE_SCHEMA, SYS, VirtualTable, listed, log_tables};
 use crate::context::Core;
 use catalog::{VirtualRequest, VirtualTableDef};
 use executor::VirtualRows;
@@ -32,7 +32,12 @@ pub(super) fn tables() -> Vec<VirtualTable> {
                 is_view: database == SYS || database == INFORMATION_SCHEMA && has_own_names(name),
                 is_dictionary: false,
             };
-            let rows = if database == MYSQL && name == "component" { components } else { rows };
+            let rows = match (database, name) {
+                (MYSQL, "component") => components,
+                (MYSQL, "general_log") => log_tables::general,
+                (MYSQL, "slow_log") => log_tables::slow,
+                _ => rows,
+            };
             tables.push(VirtualTable { def, rows });
         }
     }

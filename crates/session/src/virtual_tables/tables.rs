@@ -147,7 +147,9 @@ fn of_view(shared: &Shared, view: &Arc<ViewEntry>) -> VirtualRow {
 
 fn of_computed(shared: &Shared, database: &VirtualDatabase, def: &VirtualTableDef) -> VirtualRow {
     let zero = || Value::UInt(0);
-    let engine = database.engine();
+    let comment = super::comment_of(def);
+    let engine = comment.map(|_| "CSV").or_else(|| database.engine());
+    let collation = if comment.is_some() { Collation::Utf8mb3GeneralCi } else { database.collation };
     vec![
         "def".into(),
         database.name.into(),
@@ -166,10 +168,10 @@ fn of_computed(shared: &Shared, database: &VirtualDatabase, def: &VirtualTableDe
         Value::Timestamp(seconds(shared.started_micros)),
         Value::Null,
         Value::Null,
-        engine.map(|_| database.collation.name()).into(),
+        engine.map(|_| collation.name()).into(),
         Value::Null,
         "".into(),
-        "".into(),
+        comment.unwrap_or_default().into(),
     ]
 }
 
