@@ -368,6 +368,8 @@ pub static DEFINITIONS: &[Definition] = &[
     empty("innodb_monitor_enable"),
     empty("innodb_monitor_reset"),
     empty("innodb_monitor_reset_all"),
+    // The executor looks after foreign keys, no storage engine.
+    off("innodb_native_foreign_keys"),
     off("innodb_numa_interleave"),
     number("innodb_online_alter_log_max_size", Global, "134217728", 65_536, MAX),
     off("innodb_optimize_fulltext_only"),
@@ -378,6 +380,8 @@ pub static DEFINITIONS: &[Definition] = &[
     off("innodb_print_ddl_logs"),
     fixed(number("innodb_purge_threads", Global, "1", 1, 32)),
     off("innodb_random_read_ahead"),
+    // Those that read ahead (`buffer_pool::PoolConfig`); who needs a page at once reads it itself.
+    told(number("innodb_read_io_threads", Global, "2", 1, 64)),
     fixed(switch("innodb_read_only", Global, "0")),
     empty("innodb_redo_log_archive_dirs"),
     fixed(number("innodb_redo_log_capacity", Global, "1073741824", 0, MAX)),
