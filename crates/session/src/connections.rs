@@ -508,7 +508,8 @@ impl Connection {
         change(&mut self.label.lock());
     }
 
-    /// Notes the text of a statement that begins; a copy of at most [`STATEMENT_BYTES_MAX`] bytes.
+    /// Notes the text of a statement that begins, or of several; a copy of at most [`STATEMENT_BYTES_MAX`] bytes. Passwords in it are hidden from who asks ([`Connection::label`]), which
+    /// costs the statement nothing.
     #[inline]
     pub fn set_statement(&self, sql: &[u8]) {
         let mut label = self.label.lock();
@@ -523,9 +524,15 @@ impl Connection {
         label.statement.shrink_to(kept);
     }
 
-    /// A copy of the words.
+    /// A copy of the words, the statement without its passwords.
     pub fn label(&self) -> Label {
-        self.label.lock().clone()
+        let label = self.label.lock().clone();
+        Label { statement: crate::accounts::as_shown(label.statement), ..label }
+    }
+
+    /// A copy of the running statement as it came: for who reads it, not for who shows it.
+    pub(crate) fn statement(&self) -> Vec<u8> {
+        self.label.lock().statement.clone()
     }
 }
 

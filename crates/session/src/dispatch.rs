@@ -1,6 +1,6 @@
 //! Statements by kind: those with a plan, and those that the session carries out itself.
 
-use crate::accounts::{run_grant, run_role, run_user, without_secrets};
+use crate::accounts::{run_grant, run_role, run_user};
 use crate::client_session::ClientSession;
 use crate::connections::Stop;
 use crate::context::Planning;
@@ -206,7 +206,7 @@ impl ClientSession {
             | Statement::AlterUser(_)
             | Statement::DropUser { .. }
             | Statement::RenameUser(_) => {
-                self.connection.set_statement(&without_secrets(sql));
+                self.connection.set_statement(sql);
                 run_user(self, statement, sink).map(|()| Ran::Done)
             }
             Statement::CreateRole { .. }

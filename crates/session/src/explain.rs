@@ -109,14 +109,15 @@ impl ClientSession {
             self.reply_ok(0, sink);
             return Ok(());
         }
-        let arena = parser::Bump::new();
-        let parsed = parser::parse(&label.statement, self.lexical_mode(), &arena).ok();
+        let (arena, text) = (parser::Bump::new(), connection.statement());
+        let parsed = parser::parse(&text, self.lexical_mode(), &arena).ok();
         let Some(parsed) = parsed.filter(|parsed| crate::query::is_planned(&parsed.statement)) else {
             let message = "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
             return Err(SqlError::with_message(3012, message).into());
         };
-        let text = &label.statement;
-        self.in_database(label.database.map(Into::into), |session| session.explain_statement(explain, &parsed.statement, text, text, sink))
+        self.in_database(label.database.map(Into::into), |session| {
+            session.explain_statement(explain, &parsed.statement, &text, &text, sink)
+        })
     }
 
     /// The format that is asked for, by the statement or by variables.

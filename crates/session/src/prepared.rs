@@ -244,7 +244,7 @@ impl ClientSession {
     #[inline(never)]
     pub(crate) fn prepare(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
         self.shared().status.com_stmt_prepare.inc();
-        self.connection.set_statement(&crate::accounts::without_secrets(sql));
+        self.connection.set_statement(sql);
         self.core.diagnostics.clear();
         let prepared = match self.prepare_text(sql) {
             Ok(prepared) => prepared,
@@ -419,7 +419,7 @@ impl ClientSession {
         let Some(prepared) = self.prepared.by_id.get_mut(&id) else {
             return Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into());
         };
-        self.connection.set_statement(&crate::accounts::without_secrets(&prepared.sql));
+        self.connection.set_statement(&prepared.sql);
         if let Some(error) = prepared.unfit.take() {
             forget_long_data(prepared, &mut self.prepared.held);
             return Err(error().into());

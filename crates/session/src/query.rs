@@ -1,6 +1,5 @@
 //! COM_QUERY: one or several statements as text, each through the plan cache where it can be.
 
-use crate::accounts::{without_secrets, without_secrets_anywhere};
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, parse_error};
@@ -30,7 +29,7 @@ impl ClientSession {
         if self.logged.is_some() {
             return self.query_logged(sql, sink);
         }
-        self.show_text(sql);
+        self.connection.set_statement(sql);
         let mut rest = sql;
         loop {
             self.more_results = false;
@@ -43,7 +42,7 @@ impl ClientSession {
                         return;
                     }
                     rest = &rest[at..];
-                    self.show_unread(rest);
+                    self.connection.set_statement(rest);
                 }
                 Ok(None) => return,
                 Err(outcome) => {
@@ -54,22 +53,6 @@ impl ClientSession {
             }
             self.begin_statement();
         }
-    }
-
-    /// Shows others what has come. Of several statements the first word tells nothing of what stands behind; that is asked only of clients that may send several.
-    #[inline]
-    pub(crate) fn show_text(&self, sql: &[u8]) {
-        if self.multi_statements && sql.contains(&b';') {
-            self.show_unread(sql);
-        } else {
-            self.connection.set_statement(&without_secrets(sql));
-        }
-    }
-
-    /// Shows others a text of which it is not known yet how many statements it holds.
-    #[cold]
-    pub(crate) fn show_unread(&self, sql: &[u8]) {
-        self.connection.set_statement(&without_secrets_anywhere(sql));
     }
 
     /// Runs the first statement of `sql`; `Some` offset when more statements follow.
@@ -163,7 +146,6 @@ impl ClientSession {
         let parsed = match parser::parse(sql, self.lexical_mode(), arena) {
             Ok(parsed) => parsed,
             Err(error) => {
-                self.show_unread(sql);
                 self.core.diagnostics.clear();
                 return Err(parse_error(error).into());
             }
@@ -186,12 +168,11 @@ impl ClientSession {
             return Ok(None);
         }
         if !self.multi_statements {
-            self.show_unread(sql);
             return Err(parse_error(parser::ParseError::syntax(sql, rest)).into());
         }
         // As in MySQL only what runs is shown.
         let text = sql[..rest].trim_ascii();
-        self.connection.set_statement(&without_secrets(text.strip_suffix(b";").unwrap_or(text)));
+        self.connection.set_statement(text.strip_suffix(b";").unwrap_or(text));
         self.more_results = true;
         Ok(Some(rest))
     }

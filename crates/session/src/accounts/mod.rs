@@ -23,7 +23,7 @@ mod store;
 mod user;
 
 pub(crate) use grant::run as run_grant;
-pub(crate) use hide::{without_secrets, without_secrets_anywhere};
+pub(crate) use hide::{as_shown, without_secrets};
 pub(crate) use names::role_list;
 pub(crate) use role::run as run_role;
 pub(crate) use show::{create_user, grants};

@@ -191,7 +191,7 @@ impl ClientSession {
     #[cold]
     #[inline(never)]
     pub(crate) fn query_logged(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
-        self.show_text(sql);
+        self.connection.set_statement(sql);
         let raw = self.shared().query_logs.has(RAW);
         if raw {
             // What came, before anybody has looked at it.
@@ -242,7 +242,7 @@ impl ClientSession {
                 return;
             }
             rest = &rest[at..];
-            self.show_unread(rest);
+            self.connection.set_statement(rest);
             self.begin_statement();
         }
     }
