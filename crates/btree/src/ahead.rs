@@ -15,10 +15,11 @@ use crate::tree::BTree;
 
 /// Leaves in a row after which a walk is taken for a scan.
 const SCAN_LEAVES: u32 = 3;
-/// Leaves that are asked for ahead.
+/// Leaves that are asked for ahead at first, and by a walk that has passed many: as many as it takes to keep a device busy with long reads.
 const WINDOW: usize = 64;
+const WINDOW_MAX: usize = 256;
 /// At most one in this many of the pool's frames is filled with leaves asked for ahead by one scan.
-const WINDOW_SHARE: usize = 64;
+const WINDOW_SHARE: usize = 32;
 /// A scan that has passed one leaf for so many frames of the pool claims no place for more.
 const PASSING_SHARE: usize = 32;
 
@@ -64,7 +65,7 @@ impl Cursor<'_> {
     fn look_ahead(&mut self) {
         self.passing |= self.pace.leaves as usize > self.leaves_until_passing();
         let pool = self.tree.pool();
-        let window = (pool.config().frames / WINDOW_SHARE).min(WINDOW);
+        let window = (self.pace.leaves as usize).clamp(WINDOW, WINDOW_MAX).min(pool.config().frames / WINDOW_SHARE);
         let mut pages = Vec::new();
         if window > 0
             && let Some(node) = self.node()

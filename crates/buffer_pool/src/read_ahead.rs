@@ -143,6 +143,8 @@ impl BufferPool {
                 }
             }
         }
+        // Neighbours in the file are read as one.
+        claimed.sort_unstable_by_key(|(_, page, _)| *page);
         let mut reads: Vec<PageRead<'_>> = claimed
             .iter()
             .map(|(_, page, frame)| {

@@ -330,6 +330,32 @@ mod tests {
     }
 
     #[test]
+    fn reads_of_neighbours_are_put_together_and_told_apart() {
+        let (_dir, disk) = disk();
+        for (name, kind) in [("direct", FileKind::Direct), ("buffered", FileKind::Buffered)] {
+            let file = disk.open(name, OpenMode::CreateNew, kind).expect("creates");
+            const BLOCKS: usize = 400;
+            let mut bytes = AlignedBuf::new(BLOCKS * 4096);
+            bytes.chunks_mut(4096).enumerate().for_each(|(no, block)| block.fill((no % 251) as u8));
+            file.write_at(&bytes, 0).expect("writes");
+            // Long and short runs, gaps between them, one block twice, and the file's end in the middle of a run.
+            let places: Vec<usize> =
+                (0..150).chain([7, 3, 4, 5, 5, 9, 8]).chain((200..BLOCKS + 3).filter(|no| no % 7 != 0)).chain([0]).collect();
+            let mut back = AlignedBuf::new(places.len() * 4096);
+            back.fill(255);
+            let mut reads: Vec<_> =
+                back.chunks_mut(4096).zip(&places).map(|(block, no)| ReadPiece::new(block, *no as u64 * 4096)).collect();
+            file.read_many(&mut reads);
+            for (read, no) in reads.iter().zip(&places) {
+                match &read.result {
+                    Ok(()) => assert!(*no < BLOCKS && read.buf.iter().all(|b| *b == (no % 251) as u8), "{name}, block {no}"),
+                    Err(error) => assert!(*no >= BLOCKS && error.kind() == io::ErrorKind::UnexpectedEof, "{name}, block {no}: {error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_file_without_a_name_keeps_what_was_written_and_leaves_nothing() {
         let dir = tempfile::tempdir().expect("a directory");
         let file = open_unnamed(dir.path()).expect("a file");
