@@ -208,7 +208,11 @@ impl Exec<'_> {
             F::IsUsedLock => UserLockCall::IsUsed,
             other => unreachable!("{other:?} is no function of user locks"),
         };
-        self.context.user_lock(call, name.as_deref())
+        let unsigned = matches!(func, F::ReleaseAllLocks | F::IsUsedLock);
+        Ok(match self.context.user_lock(call, name.as_deref())? {
+            Value::Int(n) if unsigned => Value::UInt(n.cast_unsigned()),
+            other => other,
+        })
     }
 
     /// A version 1 UUID of the current time and a random node.

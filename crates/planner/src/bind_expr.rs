@@ -19,6 +19,7 @@ use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, text_number};
 use crate::typing::{self};
+use crate::widths;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use types::{Charset, Collation, ColumnType, TypeKind, Value};
@@ -245,11 +246,13 @@ impl<'c> Binder<'c> {
             A::TimestampAdd { unit, amount, expr } => self.date_add(expr, amount, unit, false)?,
             A::Extract { unit, expr } => {
                 let operand = self.expr(expr)?;
-                Expr { kind: ExprKind::Extract(map_unit(unit), Box::new(operand)), ty: ColumnType::bigint() }
+                let unit = map_unit(unit);
+                Expr { kind: ExprKind::Extract(unit, Box::new(operand)), ty: widths::whole(widths::of_extract(unit), false) }
             }
             A::TimestampDiff { unit, from, to } => {
                 let (from, to) = (self.expr(from)?, self.expr(to)?);
-                Expr { kind: ExprKind::TimestampDiff(map_unit(unit), Box::new(from), Box::new(to)), ty: ColumnType::bigint() }
+                let ty = widths::whole(widths::ANY, false);
+                Expr { kind: ExprKind::TimestampDiff(map_unit(unit), Box::new(from), Box::new(to)), ty }
             }
             A::Trim { mode, remove, expr } => {
                 let mut args = vec![self.expr(expr)?];

@@ -18,7 +18,8 @@ use crate::binder::{Binder, Result, Scope, Source};
 use crate::derived::{UnionBlocks, Waiting};
 use crate::expr::{Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, slots_of};
-use crate::plan::{LimitSpec, Node, OutputColumn, Query, Subplan};
+use crate::plan::{Kept, LimitSpec, Node, OutputColumn, Query, Subplan};
+use crate::statement::by_digits;
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -70,18 +71,51 @@ pub struct SubqueryColumn {
     pub ty: ColumnType,
     /// How strongly a string holds to its collation.
     pub coercibility: u8,
+    /// The subquery has one row, whatever there is in tables.
+    pub always: bool,
 }
 
 impl SubqueryColumn {
-    fn new(expr: &Expr, meta: &OutputColumn) -> SubqueryColumn {
+    fn new(expr: &Expr, meta: &OutputColumn, always: bool) -> SubqueryColumn {
         let coercibility = if matches!(expr.kind, ExprKind::Slot(_)) { meta.coercibility } else { typing::coercibility(expr) };
-        SubqueryColumn { ty: expr.ty.clone(), coercibility }
+        SubqueryColumn { ty: expr.ty.clone(), coercibility, always }
     }
 
     /// The single value of a subquery with this column.
     pub fn value(&self, subplan: u32) -> Expr {
         let kind = SubqueryKind::Scalar { coercibility: self.coercibility };
-        Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: ColumnType { nullable: true, ..self.ty.clone() } }
+        Expr {
+            kind: ExprKind::Subquery(subplan, Box::new(kind)),
+            ty: ColumnType { nullable: !self.always || self.ty.nullable, ..self.ty.clone() },
+        }
+    }
+}
+
+/// MySQL keeps the rows of a derived table that cannot become part of the block around it: what it computes there is INT or BIGINT by its digits,
+/// but for aggregates.
+fn keep_by_digits(block: &mut Block) {
+    if block.is_simple() && !block.distinct {
+        return;
+    }
+    let scope = &block.scope;
+    let is_column = |slot: &Slot| scope.relations.iter().any(|relation| relation.slots.contains(&Some(*slot)));
+    let is_aggregate = |slot: &Slot| scope.aggregates.iter().any(|(of, _)| of == slot);
+    for (expr, column) in &mut block.items {
+        let computed = match &expr.kind {
+            ExprKind::Slot(slot) => !is_column(slot) && !is_aggregate(slot),
+            _ => column.org_name.is_empty(),
+        };
+        if computed {
+            let ty = by_digits(&expr.ty);
+            if ty.kind != expr.ty.kind {
+                column.ty = ColumnType { nullable: column.ty.nullable, ..ty.clone() };
+                expr.ty = ty;
+            }
+        }
+        // A table made of it has its columns.
+        if column.org_name.is_empty() && expr.ty.kind.is_integer() {
+            column.kept = Kept::AsItIs;
+        }
     }
 }
 
@@ -113,13 +147,23 @@ impl<'c> Binder<'c> {
         }
     }
 
+    /// As [`Self::query`], of rows that are kept.
+    pub(crate) fn kept_query(&mut self, q: &ast::Query<'_>) -> Result<BoundQuery> {
+        match self.bind_query(q)? {
+            Bound::Planned(planned) => Ok(planned),
+            Bound::Block(mut block) => {
+                keep_by_digits(&mut block);
+                self.plan_bound(*block)
+            }
+            Bound::Union(union) => self.plan_union(*union),
+        }
+    }
+
     /// What a relation of the current block gets of a query: its columns, and where its rows come from.
     pub(crate) fn waiting(&mut self, bound: Bound) -> (Vec<OutputColumn>, Source) {
         match bound {
             Bound::Block(mut block) => {
-                if block.from.is_empty() && block.filter.is_empty() && !block.grouped {
-                    block.items.iter_mut().for_each(|(expr, column)| narrow(expr, column));
-                }
+                keep_by_digits(&mut block);
                 (block.items.iter().map(|(_, c)| c.clone()).collect(), Source::Waiting(Some(Box::new(Waiting::Block(block)))))
             }
             Bound::Union(union) => (union.columns.clone(), Source::Waiting(Some(Box::new(Waiting::Union(*union))))),
@@ -147,7 +191,9 @@ impl<'c> Binder<'c> {
         let types = |columns: &[SubqueryColumn]| columns.iter().map(|column| column.ty.clone()).collect();
         match bound {
             Bound::Block(block) => {
-                columns = block.items.iter().map(|(expr, meta)| SubqueryColumn::new(expr, meta)).collect();
+                let always =
+                    block.from.is_empty() && block.filter.is_empty() && block.having.is_none() && block.limit.is_none() && !block.grouped;
+                columns = block.items.iter().map(|(expr, meta)| SubqueryColumn::new(expr, meta, always)).collect();
                 self.subplans.push(Subplan {
                     query: empty,
                     outer_slots: block.scope.outer.iter().copied().collect(),
@@ -159,7 +205,8 @@ impl<'c> Binder<'c> {
             }
             Bound::Union(_) => unreachable!("bind_source plans it"),
             Bound::Planned(p) => {
-                columns = p.columns.iter().map(|c| SubqueryColumn { ty: c.ty.clone(), coercibility: c.coercibility }).collect();
+                columns =
+                    p.columns.iter().map(|c| SubqueryColumn { ty: c.ty.clone(), coercibility: c.coercibility, always: false }).collect();
                 self.subplans.push(Subplan {
                     query: p.query,
                     outer_slots: p.outer.into_iter().collect(),

@@ -2,11 +2,12 @@
 
 use crate::expr::{CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::Func;
+use crate::widths;
 use types::{Collation, ColumnType, SqlMode, TypeKind, Value};
 
 /// `INT(1)`, the type of conditions.
 pub fn bool_type(nullable: bool) -> ColumnType {
-    ColumnType { nullable, length: 1, ..ColumnType::bigint() }
+    ColumnType { nullable, ..widths::whole(widths::TRUTH, false) }
 }
 
 /// A conjunction or disjunction, flattened.

@@ -237,9 +237,9 @@ functions! {
     Sleep "sleep" 1..=1 Int;
     GetLock "get_lock" 2..=2 Int;
     ReleaseLock "release_lock" 1..=1 Int;
-    ReleaseAllLocks "release_all_locks" 0..=0 Int;
+    ReleaseAllLocks "release_all_locks" 0..=0 UInt;
     IsFreeLock "is_free_lock" 1..=1 Int;
-    IsUsedLock "is_used_lock" 1..=1 Int;
+    IsUsedLock "is_used_lock" 1..=1 UInt;
     Uuid "uuid" 0..=0 Str;
     LoadFile "load_file" 1..=1 Special;
     StatementDigest "statement_digest" 1..=1 Special;

@@ -51,6 +51,7 @@ pub mod sys_functions;
 pub mod typing;
 pub mod views;
 mod virtual_table;
+pub mod widths;
 pub mod window;
 
 pub use bind_query::is_int_literal;
@@ -62,4 +63,4 @@ pub use literal_rows::LiteralRows;
 pub use load::plan_load;
 pub use plan::Plan;
 pub use row_rules::{RowRules, plan_generated, plan_row_rules, stored_expression_type};
-pub use statement::{plan as plan_statement, plan_condition, plan_expressions};
+pub use statement::{by_digits as kept_by_digits, plan as plan_statement, plan_condition, plan_expressions};

@@ -185,13 +185,19 @@ fn shown(query: &Query, mut columns: Vec<OutputColumn>, collation: types::Collat
     columns
 }
 
-/// The type of a column that keeps a computed value: a whole number of few digits is an INT.
-fn by_digits(ty: &ColumnType) -> ColumnType {
-    match ty.kind {
-        TypeKind::Year if !ty.zerofill => ColumnType { nullable: ty.nullable, unsigned: true, ..ColumnType::int() },
-        TypeKind::BigInt if (1..9).contains(&ty.length) && !ty.unsigned => ColumnType { nullable: ty.nullable, ..ColumnType::int() },
-        _ => ty.clone(),
-    }
+/// Characters, the sign's among them, of a whole number that a temporary table keeps as an INT.
+const INT_CHARS_MAX: u32 = 9;
+
+/// The type of a column that keeps a computed value: a whole number is an INT where it takes few characters, a BIGINT where it takes more.
+pub fn by_digits(ty: &ColumnType) -> ColumnType {
+    let width = typing::display_chars(ty);
+    let whole = match ty.kind {
+        TypeKind::Year if !ty.zerofill => ColumnType::int().unsigned(),
+        kind if kind.is_integer() && width <= INT_CHARS_MAX => ColumnType { unsigned: ty.unsigned, ..ColumnType::int() },
+        kind if kind.is_integer() => ColumnType { unsigned: ty.unsigned, ..ColumnType::bigint() },
+        _ => return ty.clone(),
+    };
+    ColumnType { nullable: ty.nullable, length: width, ..whole }
 }
 
 /// The type of a column that keeps what a window function returns: whole numbers by their digits as INT or BIGINT, strings as VARCHAR and VARBINARY.

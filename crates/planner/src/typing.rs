@@ -5,6 +5,7 @@
 
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind, SubqueryKind};
 use crate::func::Func;
+use crate::widths;
 use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, Decimal, TypeKind};
 
 /// Classes of types that expressions distinguish.
@@ -71,8 +72,8 @@ pub fn decimal_digits(ty: &ColumnType) -> (u32, u8) {
         TypeKind::SmallInt => (5, 0),
         TypeKind::MediumInt => (8, 0),
         TypeKind::Int => (10, 0),
-        TypeKind::BigInt if ty.length > 0 && ty.length < 20 => (ty.length, 0),
-        TypeKind::BigInt => (if ty.unsigned { 20 } else { 19 }, 0),
+        // Of its characters one is for the sign.
+        TypeKind::BigInt => ((display_chars(ty) - u32::from(!ty.unsigned)).max(1), 0),
         TypeKind::Year => (4, 0),
         TypeKind::Bit => (ty.length.max(1), 0),
         TypeKind::Decimal => (ty.length.saturating_sub(u32::from(ty.decimals)), ty.decimals),
@@ -98,7 +99,7 @@ fn as_number(ty: &ColumnType) -> ColumnType {
     match class(ty) {
         Class::DateTime | Class::Time => {
             let (digits, scale) = decimal_digits(ty);
-            if scale == 0 { ColumnType { length: digits, ..ColumnType::bigint() } } else { decimal(digits, u32::from(scale)) }
+            if scale == 0 { widths::whole(digits + 1, false) } else { decimal(digits, u32::from(scale)) }
         }
         Class::String if ty.kind == TypeKind::Bit => ColumnType::bigint_unsigned(),
         Class::String => ColumnType::double(),
@@ -110,7 +111,7 @@ fn as_number(ty: &ColumnType) -> ColumnType {
 pub fn arithmetic(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8) -> ColumnType {
     let null = a.nullable || b.nullable;
     if op.is_bitwise() {
-        return nullable(ColumnType::bigint_unsigned(), null);
+        return nullable(widths::whole(widths::ANY, true), null);
     }
     let (mut a, mut b) = (as_number(a), as_number(b));
     if class(&a) == Class::Unknown {
@@ -127,14 +128,16 @@ pub fn arithmetic(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8
     let ((ai, asc), (bi, bsc)) = (decimal_digits(&a), decimal_digits(&b));
     let (asc, bsc) = (u32::from(asc), u32::from(bsc));
     let ty = match op {
-        ArithOp::IntDiv => ColumnType { unsigned, ..ColumnType::bigint() },
+        ArithOp::IntDiv if class(&a) == Class::Double => widths::whole(22, unsigned),
+        ArithOp::IntDiv => widths::whole(ai + u32::from(!unsigned), unsigned),
         _ if double => of_doubles(op, &a, &b, div_increment),
         ArithOp::Div => decimal(ai + bsc, asc + u32::from(div_increment)),
         ArithOp::Add | ArithOp::Sub if exact => decimal(ai.max(bi) + 1, asc.max(bsc)),
         ArithOp::Mul if exact => decimal(ai + bi, asc + bsc),
         ArithOp::Mod if exact => decimal(ai.max(bi), asc.max(bsc)),
-        ArithOp::Mod => ColumnType { unsigned: a.unsigned, ..ColumnType::bigint() },
-        _ => ColumnType { unsigned, ..ColumnType::bigint() },
+        ArithOp::Mod => widths::whole(ai.max(bi) + 1, a.unsigned),
+        ArithOp::Mul => widths::whole(ai + bi + u32::from(!unsigned), unsigned),
+        _ => widths::whole(ai.max(bi) + 1 + u32::from(!unsigned), unsigned),
     };
     // Division and modulo by zero yield NULL.
     nullable(ty, null || matches!(op, ArithOp::Div | ArithOp::IntDiv | ArithOp::Mod))
@@ -157,7 +160,7 @@ fn of_doubles(op: ArithOp, a: &ColumnType, b: &ColumnType, div_increment: u8) ->
 pub fn negation(a: &ColumnType) -> ColumnType {
     let a = as_number(a);
     match class(&a) {
-        Class::Int | Class::Unknown => nullable(ColumnType { length: a.length, ..ColumnType::bigint() }, a.nullable),
+        Class::Int | Class::Unknown => nullable(widths::whole(decimal_digits(&a).0 + 1, false), a.nullable),
         Class::Double if a.kind == TypeKind::Float && a.decimals >= DECIMALS_NOT_FIXED => nullable(ColumnType::double(), a.nullable),
         _ => ColumnType { unsigned: false, ..a },
     }
@@ -172,13 +175,9 @@ pub fn display_chars(ty: &ColumnType) -> u32 {
         TypeKind::SmallInt => 6 - u32::from(ty.unsigned),
         TypeKind::MediumInt => 9 - u32::from(ty.unsigned),
         TypeKind::Int => 11 - u32::from(ty.unsigned),
-        TypeKind::BigInt => {
-            if ty.length > 0 {
-                ty.length + 1
-            } else {
-                20
-            }
-        }
+        // What is computed says how many; a column has any.
+        TypeKind::BigInt if ty.length > 0 => ty.length,
+        TypeKind::BigInt => 20,
         TypeKind::Decimal => ty.length + 2,
         TypeKind::Float => 12,
         TypeKind::Double => 22,
@@ -243,7 +242,7 @@ fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
         let mut ty = a.clone();
         ty.length = a.length.max(b.length);
         if a.kind == TypeKind::BigInt {
-            ty.length = common_digits(a, b);
+            ty.length = common_width(a, b);
         }
         if a.kind == TypeKind::Decimal {
             let ((ai, s), (bi, t)) = (decimal_digits(a), decimal_digits(b));
@@ -290,10 +289,10 @@ fn is_small(ty: &ColumnType) -> bool {
     matches!(ty.kind, TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt | TypeKind::Year)
 }
 
-/// Digits of a BIGINT that is one of two integers, as [`ColumnType::length`] has them: 0 where one may have them all.
-fn common_digits(a: &ColumnType, b: &ColumnType) -> u32 {
-    let whole = |ty: &ColumnType| ty.kind == TypeKind::BigInt && ty.length == 0;
-    if whole(a) || whole(b) { 0 } else { decimal_digits(a).0.max(decimal_digits(b).0) }
+/// Characters of a BIGINT that is one of two integers, as [`ColumnType::length`] has them: 0 where one is any column's.
+fn common_width(a: &ColumnType, b: &ColumnType) -> u32 {
+    let any = |ty: &ColumnType| ty.kind == TypeKind::BigInt && ty.length == 0;
+    if any(a) || any(b) { 0 } else { display_chars(a).max(display_chars(b)) }
 }
 
 /// Type of one of two integers. Beside a signed one, an unsigned one takes the next larger type; past BIGINT that is a DECIMAL.
@@ -325,7 +324,7 @@ fn integers(a: &ColumnType, b: &ColumnType) -> ColumnType {
     let kind = STEPS[kind];
     // An INT beside an unsigned one may have more digits than either says.
     let has_digits = |ty: &ColumnType| matches!(ty.kind, TypeKind::BigInt | TypeKind::Bit);
-    let length = if kind == TypeKind::BigInt && (has_digits(a) || has_digits(b)) { common_digits(a, b) } else { 0 };
+    let length = if kind == TypeKind::BigInt && (has_digits(a) || has_digits(b)) { common_width(a, b) } else { 0 };
     ColumnType { unsigned, length, ..ColumnType::new(kind) }
 }
 

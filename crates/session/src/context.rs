@@ -619,9 +619,9 @@ impl PlanContext for Planning<'_> {
         use crate::variables::Kind;
         let definition = find(name).ok_or_else(|| codes::unknown_system_variable(name))?;
         Ok(match definition.kind {
-            Kind::Switch => ColumnType::bigint(),
-            Kind::Number { .. } => ColumnType::bigint_unsigned(),
-            Kind::Real { .. } => ColumnType { decimals: 6, ..ColumnType::new(TypeKind::Double) },
+            Kind::Switch => planner::widths::whole(planner::widths::TRUTH, false),
+            Kind::Number { .. } => planner::widths::whole(planner::widths::ANY, true),
+            Kind::Real { .. } => ColumnType { length: 22, decimals: 6, ..ColumnType::new(TypeKind::Double) },
             Kind::Choice(_) | Kind::Set(_) | Kind::Text | Kind::SqlMode | Kind::Switches => ColumnType::varchar(1024, Collation::DEFAULT),
         })
     }

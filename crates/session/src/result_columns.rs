@@ -47,6 +47,8 @@ pub(crate) fn wire_length(ty: &ColumnType, bytes_per_char: u32) -> u32 {
         TypeKind::SmallInt => 6 - u32::from(unsigned),
         TypeKind::MediumInt => 9 - u32::from(unsigned),
         TypeKind::Int => 11 - u32::from(unsigned),
+        // Of what is computed; a column's is any.
+        TypeKind::BigInt if ty.length > 0 => ty.length,
         TypeKind::BigInt => 20,
         TypeKind::Decimal => ty.length + u32::from(ty.decimals > 0) + u32::from(!unsigned),
         TypeKind::Float => 12,

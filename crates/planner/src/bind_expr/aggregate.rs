@@ -8,6 +8,7 @@ use crate::func::Func;
 use crate::members::{bare_zero, is_computed, member_number, sorting};
 use crate::plan::{Aggregate, AggregateKind, SortKey};
 use crate::typing;
+use crate::widths;
 use mysql_error::codes;
 use parser::ast;
 use types::{Collation, ColumnType, Decimal, TypeKind};
@@ -99,7 +100,7 @@ impl<'c> Binder<'c> {
         }
         let first = args.first().map(|a| a.ty.clone()).unwrap_or_else(ColumnType::bigint);
         let ty = match kind {
-            AggregateKind::CountStar | AggregateKind::Count => ColumnType::bigint().not_null(),
+            AggregateKind::CountStar | AggregateKind::Count => widths::whole(widths::ANY, false).not_null(),
             AggregateKind::Sum => typing::sum(&first),
             AggregateKind::Avg => typing::avg(&first, DIV_INCREMENT),
             AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..first.clone() },

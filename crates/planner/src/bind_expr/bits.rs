@@ -7,6 +7,7 @@ use super::DIV_INCREMENT;
 use crate::binder::{Binder, Result};
 use crate::expr::{ArithOp, Expr, ExprKind};
 use crate::typing::{self, has_bits_of_bytes};
+use crate::widths;
 use mysql_error::codes;
 use parser::ast;
 use types::{Collation, ColumnType, TypeKind, Value};
@@ -55,7 +56,7 @@ impl<'c> Binder<'c> {
 
 /// `~a`.
 pub(super) fn bit_not(a: Expr) -> Expr {
-    let ty = if has_bits_of_bytes(&a) { byte_type(&[&a]) } else { ColumnType::bigint_unsigned() };
+    let ty = if has_bits_of_bytes(&a) { byte_type(&[&a]) } else { widths::whole(widths::ANY, true) };
     let ty = ColumnType { nullable: a.ty.nullable, ..ty };
     Expr { kind: ExprKind::BitNot(Box::new(a)), ty }
 }
@@ -68,7 +69,7 @@ fn byte_type(operands: &[&Expr]) -> ColumnType {
 
 /// The type of BIT_AND, BIT_OR and BIT_XOR of an argument. Of bytes it is one longer than their result, and unsigned, as MySQL tells clients.
 pub(super) fn aggregate_type(arg: Option<&Expr>) -> Result<ColumnType> {
-    let Some(arg) = arg.filter(|arg| has_bits_of_bytes(arg)) else { return Ok(ColumnType::bigint_unsigned().not_null()) };
+    let Some(arg) = arg.filter(|arg| has_bits_of_bytes(arg)) else { return Ok(widths::whole(widths::ANY, true).not_null()) };
     let bytes = typing::display_chars(&arg.ty);
     if bytes > AGGREGATE_BYTES_MAX {
         return Err(codes::invalid_bitwise_aggregate_operands_size());

@@ -6,6 +6,7 @@ use crate::expr::{CastTo, Expr, ExprKind, Unit};
 use crate::func::Func;
 use crate::members::hexadecimal_number;
 use crate::typing::{self, Class, class};
+use crate::widths;
 use mysql_error::codes;
 use parser::ast;
 use types::{Collation, ColumnType, TypeKind, Value};
@@ -87,8 +88,8 @@ impl<'c> Binder<'c> {
         let chars = u64::from(typing::display_chars(&operand.ty));
         let null = operand.ty.nullable;
         let ty = match target {
-            CastTo::Signed => ColumnType::bigint(),
-            CastTo::Unsigned => ColumnType::bigint_unsigned(),
+            CastTo::Signed => widths::whole(widths::ANY, false),
+            CastTo::Unsigned => widths::whole(widths::ANY, true),
             CastTo::Double => ColumnType::double(),
             CastTo::Float => ColumnType::new(TypeKind::Float),
             CastTo::Decimal { precision, scale } => ColumnType::decimal(u32::from(precision), scale),

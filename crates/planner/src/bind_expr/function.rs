@@ -9,6 +9,7 @@ use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::{self, Func, Returns};
 use crate::members::member_number;
 use crate::typing::{self, Class, class};
+use crate::widths;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use types::{Charset, Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind, Value};
@@ -157,8 +158,13 @@ impl<'c> Binder<'c> {
         let arg_decimals = args.first().map_or(0, |a| a.ty.decimals.min(6));
         let string_decimals = args.first().map_or(0, self::string_decimals);
         let ty = match returns {
-            Returns::Int => ColumnType { nullable: null, ..ColumnType::bigint() },
-            Returns::UInt => ColumnType { nullable: null, ..ColumnType::bigint_unsigned() },
+            Returns::Int | Returns::UInt => {
+                let nullable = match func {
+                    Func::Field | Func::Interval => false,
+                    _ => null || widths::may_be_null(func),
+                };
+                ColumnType { nullable, ..widths::whole(widths::of_function(func), returns == Returns::UInt) }
+            }
             Returns::Bool => bool_type(null && func != Func::IsNull),
             Returns::Double => ColumnType::double(),
             Returns::Binary => typing::string(self.string_chars(func, &args) * 4, Collation::Binary),
@@ -197,12 +203,18 @@ impl<'c> Binder<'c> {
                 let ColumnType { decimals, nullable, .. } = args[0].ty;
                 ColumnType { length: if decimals < DECIMALS_NOT_FIXED { 22 } else { 0 }, decimals, nullable, ..ColumnType::double() }
             }
+            Returns::Number if func == Func::Abs && class(&args[0].ty) == Class::Int => {
+                let ColumnType { unsigned, nullable, .. } = args[0].ty;
+                ColumnType { nullable, ..widths::whole(typing::display_chars(&args[0].ty), unsigned) }
+            }
             Returns::Number => of_moment.unwrap_or_else(|| self.number_type(&args[0].ty)),
             Returns::Common => {
                 let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
                 let mut ty = self.common_type(values.iter().copied(), func.name())?;
                 ty.nullable = match func {
                     Func::IfNull | Func::Coalesce => args.iter().all(|a| a.ty.nullable),
+                    // A condition that is NULL is false.
+                    Func::If => args[1..].iter().any(|a| a.ty.nullable),
                     _ => args.iter().any(|a| a.ty.nullable),
                 };
                 ty
@@ -215,7 +227,7 @@ impl<'c> Binder<'c> {
 
     fn number_type(&self, ty: &ColumnType) -> ColumnType {
         match class(ty) {
-            Class::Int => ColumnType { unsigned: ty.unsigned, nullable: ty.nullable, ..ColumnType::bigint() },
+            Class::Int => ColumnType { nullable: ty.nullable, ..widths::whole(widths::ANY, ty.unsigned) },
             Class::Decimal => ty.clone(),
             Class::Unknown | Class::Double | Class::String => ColumnType::double(),
             Class::DateTime | Class::Time => typing::arithmetic(ArithOp::Add, ty, &ColumnType::bigint(), DIV_INCREMENT),
@@ -228,7 +240,7 @@ impl<'c> Binder<'c> {
             return Ok(ColumnType { length: 8, decimals: 6, ..ColumnType::double() }.not_null());
         }
         // UNIX_TIMESTAMP() is the only other one that may have none.
-        let Some(Expr { ty: first, .. }) = args.first() else { return Ok(ColumnType::bigint()) };
+        let Some(Expr { ty: first, .. }) = args.first() else { return Ok(widths::whole(widths::ANY, false).not_null()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
             Func::AnyValue | Func::YearOperand | Func::BareZero | Func::JsonNamed => first.clone(),
@@ -251,7 +263,7 @@ impl<'c> Binder<'c> {
                 Class::Decimal => {
                     let (digits, scale) = typing::decimal_digits(first);
                     let digits = digits + u32::from(scale > 0);
-                    let whole = if digits > DIGITS_OF_WHOLE { typing::decimal(digits, 0) } else { ColumnType::bigint() };
+                    let whole = if digits > DIGITS_OF_WHOLE { typing::decimal(digits, 0) } else { widths::whole(widths::ANY, false) };
                     ColumnType { nullable: first.nullable, ..whole }
                 }
                 _ => ColumnType::double(),
@@ -302,7 +314,7 @@ impl<'c> Binder<'c> {
             Func::UnixTimestamp => match args.first() {
                 Some(a) if a.ty.decimals > 0 && class(&a.ty) == Class::DateTime => typing::decimal(11, u32::from(a.ty.decimals)),
                 Some(a) if typing::is_string_class(&a.ty) && string_decimals(a) > 0 => typing::decimal(11, u32::from(string_decimals(a))),
-                _ => ColumnType::bigint(),
+                _ => ColumnType { nullable: first.nullable, ..widths::whole(widths::ANY, false) },
             },
             Func::FromUnixtime if args.len() == 2 => typing::string(255, self.connection_collation()),
             Func::FromUnixtime => {

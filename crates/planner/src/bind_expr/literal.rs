@@ -5,6 +5,7 @@ use crate::charsets::named_charset;
 use crate::expr::{CastTo, Expr, ExprKind};
 use crate::members::{hexadecimal_type, member_number};
 use crate::typing;
+use crate::widths;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use types::{Charset, Collation, ColumnType, Decimal, TypeKind, Value};
@@ -20,12 +21,12 @@ impl<'c> Binder<'c> {
         };
         Ok(match literal {
             L::Null => Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)),
-            L::Bool(b) => Expr::literal(Value::bool(b), ColumnType { length: 1, ..ColumnType::bigint() }.not_null()),
+            L::Bool(b) => Expr::literal(Value::bool(b), widths::whole(widths::TRUTH, false).not_null()),
             L::Int(n) => {
-                let length = n.checked_ilog10().unwrap_or(0) + 1;
+                let digits = n.checked_ilog10().unwrap_or(0) + 1;
                 match i64::try_from(n) {
-                    Ok(i) => Expr::literal(Value::Int(i), ColumnType { length, ..ColumnType::bigint() }.not_null()),
-                    Err(_) => Expr::literal(Value::UInt(n), ColumnType { length, ..ColumnType::bigint_unsigned() }.not_null()),
+                    Ok(i) => Expr::literal(Value::Int(i), widths::whole(digits + 1, false).not_null()),
+                    Err(_) => Expr::literal(Value::UInt(n), widths::whole(digits, true).not_null()),
                 }
             }
             L::Decimal(s) => {

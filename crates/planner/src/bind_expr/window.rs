@@ -6,6 +6,7 @@ use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::Func;
 use crate::plan::{AggregateKind, SortKey};
 use crate::typing;
+use crate::widths;
 use crate::window::{Bound, BoundWindow, Frame, WindowCall, WindowFunction};
 use mysql_error::codes;
 use parser::ast;
@@ -232,7 +233,7 @@ impl<'c> Binder<'c> {
         let nullable = |ty: &ColumnType| ColumnType { nullable: true, ..ty.clone() };
         let mut args = args.into_iter();
         let mut argument = || args.next().unwrap_or_else(|| Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
-        let count = ColumnType::bigint_unsigned().not_null();
+        let count = widths::whole(widths::ANY, true).not_null();
         let (function, ty) = match call.func {
             W::RowNumber => (WindowFunction::RowNumber, count),
             W::Rank => (WindowFunction::Rank, count),

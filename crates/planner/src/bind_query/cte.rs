@@ -4,7 +4,7 @@ use crate::bind_query::from::named_columns;
 use crate::bind_query::set_operation::convert_to;
 use crate::binder::{Binder, CteEntry, RecursiveCte, RelColumn, Relation, Result, Source};
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{LimitSpec, RecursiveColumn};
+use crate::plan::{Kept, LimitSpec, RecursiveColumn};
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -46,7 +46,7 @@ impl<'c> Binder<'c> {
             let columns = named_columns(columns, cte.columns, cte.name)?;
             return Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), columns });
         }
-        let mut bound = self.query(cte.query)?;
+        let mut bound = self.kept_query(cte.query)?;
         bound.narrow_literals();
         let columns = named_columns(bound.columns, cte.columns, cte.name)?;
         let cache = self.new_cache();
@@ -89,6 +89,7 @@ impl<'c> Binder<'c> {
                 c.ty = typing::string(0, Collation::Binary);
             }
             c.meta.ty = c.ty.clone();
+            c.meta.kept = Kept::AsItIs;
         }
         // The literals of VALUES may be parameters of the plan, whose lengths are those of the first statement.
         let has_values = parts.seed.iter().any(|part| matches!(part, ast::QueryBody::Values(_)));

@@ -148,13 +148,20 @@ impl<'c> Binder<'c> {
         let Some(scope) = self.scopes.last() else { return };
         let called: Vec<Slot> = scope.windows.iter().flat_map(|window| &window.calls).map(|(slot, _)| *slot).collect();
         let of_rows = !block.from.is_empty() && !block.grouped;
+        // Of aggregates a table that is made of them has the types.
+        for (expr, column) in &mut block.items {
+            if matches!(expr.kind, ExprKind::Slot(slot) if expr.ty.kind.is_integer() && scope.aggregates.iter().any(|(of, _)| *of == slot))
+            {
+                column.kept = Kept::AsItIs;
+            }
+        }
         if called.is_empty() && !(block.distinct && of_rows) {
             return;
         }
         for (expr, column) in &mut block.items {
             column.kept = match expr.kind {
                 // Constants are not kept, and columns are what they are.
-                ExprKind::Literal(_) => continue,
+                _ if expr.is_constant() => continue,
                 _ if !column.org_name.is_empty() => continue,
                 ExprKind::Slot(slot) if called.contains(&slot) => Kept::Widened,
                 _ => Kept::ByDigits,

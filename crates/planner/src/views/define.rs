@@ -199,7 +199,7 @@ pub fn view_columns(view: &Arc<ViewEntry>, context: &dyn PlanContext) -> Result<
         }
         let small = match kind {
             Some(ExprKind::Literal(Value::Int(n))) => n.unsigned_abs() <= INT_MAX,
-            _ => column.org_table.is_empty() && column.ty.length == 1,
+            _ => column.org_table.is_empty() && (1..=2).contains(&column.ty.length),
         };
         column.ty = match column.ty.kind {
             TypeKind::Null => ColumnType { nullable: true, ..ColumnType::new(TypeKind::VarBinary) },

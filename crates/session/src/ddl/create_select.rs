@@ -112,17 +112,21 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
                 Some(ExprKind::Literal(Value::Int(n))) if planner::is_int_literal(*n) => small(&told),
                 // IFNULL keeps the type that it has, COALESCE does not.
                 Some(ExprKind::Literal(_) | ExprKind::Func(Func::IfNull, _)) => told.clone(),
-                Some(ExprKind::Func(..) | ExprKind::Case { .. }) => chosen(&told),
-                _ if told.length == 1 && output.kept != Kept::AsItIs => small(&told),
+                Some(ExprKind::Slot(_)) if output.kept != Kept::AsItIs && told.kind != TypeKind::Int => planner::kept_by_digits(&told),
+                Some(_) if output.kept != Kept::AsItIs => chosen(&told),
                 _ => told,
             };
             let nullable = ty.nullable;
             let ty = match ty.kind {
                 TypeKind::Null => ColumnType { nullable: true, ..ColumnType::new(TypeKind::VarBinary) },
-                TypeKind::BigInt => ColumnType { nullable, unsigned: ty.unsigned, ..ColumnType::bigint() },
+                // How wide its values are is no property of a column.
+                kind if kind.is_integer() && !ty.zerofill => ColumnType { nullable, unsigned: ty.unsigned, ..ColumnType::new(kind) },
                 TypeKind::Year => ColumnType { nullable, ..ColumnType::new(TypeKind::Year) },
                 // A hexadecimal literal says that it is unsigned.
-                kind if kind.is_string() => ColumnType { unsigned: false, ..ty },
+                kind if kind.is_string() => {
+                    let ty = ColumnType { unsigned: false, ..ty };
+                    if matches!(expr, Some(ExprKind::Slot(_))) { ty } else { as_text(ty) }
+                }
                 _ => ty,
             };
             let default = match ty.kind {
@@ -135,6 +139,19 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
     }
 }
 
+/// A computed string, as the column that keeps it: a long one is no VARCHAR.
+fn as_text(ty: ColumnType) -> ColumnType {
+    const CHARS_OF_VARCHAR: u32 = 512;
+    let kind = match ty.kind {
+        TypeKind::VarChar if ty.length > CHARS_OF_VARCHAR => TypeKind::Text,
+        TypeKind::VarBinary if ty.length > CHARS_OF_VARCHAR => TypeKind::Blob,
+        TypeKind::MediumText => TypeKind::LongText,
+        TypeKind::MediumBlob => TypeKind::LongBlob,
+        _ => return ty,
+    };
+    ColumnType { nullable: ty.nullable, collation: ty.collation, ..ColumnType::new(kind) }
+}
+
 /// A small whole number, as the column that keeps it.
 fn small(ty: &ColumnType) -> ColumnType {
     match ty.kind {
@@ -145,10 +162,10 @@ fn small(ty: &ColumnType) -> ColumnType {
 
 /// What a function or CASE has chosen among its arguments, as the column that keeps it: a whole number is an INT where its digits fit one.
 fn chosen(ty: &ColumnType) -> ColumnType {
-    const DIGITS_OF_INT: u32 = 10;
+    const CHARS_OF_INT: u32 = 11;
     let fits = match ty.kind {
         TypeKind::TinyInt | TypeKind::SmallInt | TypeKind::MediumInt => true,
-        TypeKind::BigInt | TypeKind::Bit => (1..=DIGITS_OF_INT).contains(&ty.length),
+        TypeKind::BigInt | TypeKind::Bit => (1..=CHARS_OF_INT).contains(&ty.length),
         _ => return ty.clone(),
     };
     let unsigned = ty.unsigned || ty.kind == TypeKind::Bit;
