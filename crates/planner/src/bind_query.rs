@@ -21,6 +21,7 @@ use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::{Kept, LimitSpec, Node, OutputColumn, Query, Subplan};
 use crate::statement::by_digits;
 use crate::typing;
+use crate::widths;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::collections::BTreeSet;
@@ -99,14 +100,24 @@ fn keep_by_digits(block: &mut Block) {
     }
     let scope = &block.scope;
     let is_column = |slot: &Slot| scope.relations.iter().any(|relation| relation.slots.contains(&Some(*slot)));
-    let is_aggregate = |slot: &Slot| scope.aggregates.iter().any(|(of, _)| of == slot);
+    let aggregate = |slot: &Slot| scope.aggregates.iter().find(|(of, _)| of == slot).map(|(_, aggregate)| aggregate);
     for (expr, column) in &mut block.items {
-        let computed = match &expr.kind {
-            ExprKind::Slot(slot) => !is_column(slot) && !is_aggregate(slot),
-            _ => column.org_name.is_empty(),
+        let kept = match &expr.kind {
+            ExprKind::Slot(slot) => match aggregate(slot).map(|aggregate| &aggregate.args[..]) {
+                None if is_column(slot) => None,
+                None => Some(by_digits(&expr.ty)),
+                // The least and the greatest of a column have its type.
+                Some([Expr { kind: ExprKind::Slot(_), .. }]) => None,
+                Some(_) if expr.ty.kind.is_integer() || expr.ty.kind == TypeKind::Year => {
+                    Some(widths::whole(typing::display_chars(&expr.ty), expr.ty.unsigned))
+                }
+                Some(_) => None,
+            },
+            _ if column.org_name.is_empty() => Some(by_digits(&expr.ty)),
+            _ => None,
         };
-        if computed {
-            let ty = by_digits(&expr.ty);
+        if let Some(ty) = kept {
+            let ty = ColumnType { nullable: expr.ty.nullable, ..ty };
             if ty.kind != expr.ty.kind {
                 column.ty = ColumnType { nullable: column.ty.nullable, ..ty.clone() };
                 expr.ty = ty;

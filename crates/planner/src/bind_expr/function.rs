@@ -1,7 +1,7 @@
 //! Calls of scalar functions and the types of their results.
 
 use super::DIV_INCREMENT;
-use crate::bind_expr::operator::string_decimals;
+use crate::bind_expr::operator::{operand_type, string_decimals};
 use crate::binder::{Binder, Result};
 use crate::charsets;
 use crate::conditions::bool_type;
@@ -284,7 +284,7 @@ impl<'c> Binder<'c> {
                     _ => number,
                 }
             }
-            Func::Mod => typing::arithmetic(ArithOp::Mod, first, &args[1].ty, DIV_INCREMENT),
+            Func::Mod => typing::arithmetic(ArithOp::Mod, &operand_type(&args[0]), &operand_type(&args[1]), DIV_INCREMENT),
             Func::AddTime | Func::SubTime => match first.kind {
                 TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
                     let decimals = first.decimals.max(string_decimals(&args[1]));

@@ -47,7 +47,7 @@ impl<'c> Binder<'c> {
                 Expr { kind: ExprKind::Neg(Box::new(number)), ty }
             }
             ast::UnaryOp::Neg => {
-                let ty = typing::negation(&a.ty);
+                let ty = typing::negation(&operand_type(&a));
                 match a.kind {
                     ExprKind::Literal(Value::Int(n)) if n != i64::MIN => Expr::literal(Value::Int(-n), ty.not_null()),
                     // Past BIGINT a negated constant is exact.
@@ -114,7 +114,7 @@ impl<'c> Binder<'c> {
             }
             of = None;
             let operand = self.number(operand)?;
-            let ty = typing::arithmetic(op, &result.ty, &operand.ty, DIV_INCREMENT);
+            let ty = typing::arithmetic(op, &operand_type(&result), &operand_type(&operand), DIV_INCREMENT);
             let ty = if op == ArithOp::Sub && self.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
                 ColumnType { unsigned: false, ..ty }
             } else {
@@ -341,6 +341,14 @@ pub(super) fn comparison(op: ast::BinaryOp) -> CmpOp {
         B::Gt => CmpOp::Gt,
         B::Ge => CmpOp::Ge,
         _ => CmpOp::Eq,
+    }
+}
+
+/// The type of an operand of arithmetic, where NULL is a DOUBLE without digits behind the point. (A parameter whose value is not known is nothing yet.)
+pub(super) fn operand_type(e: &Expr) -> ColumnType {
+    match e.kind {
+        ExprKind::Literal(Value::Null) => ColumnType { length: 22, decimals: 0, ..ColumnType::double() },
+        _ => e.ty.clone(),
     }
 }
 

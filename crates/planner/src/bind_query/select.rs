@@ -161,8 +161,10 @@ impl<'c> Binder<'c> {
         for (expr, column) in &mut block.items {
             column.kept = match expr.kind {
                 // Constants are not kept, and columns are what they are.
-                _ if expr.is_constant() => continue,
-                _ if !column.org_name.is_empty() => continue,
+                _ if expr.is_constant() || !column.org_name.is_empty() => continue,
+                // Nor are values of subqueries, of assignments and of what is grouped.
+                ExprKind::Subquery(..) | ExprKind::AssignVariable(..) => continue,
+                ExprKind::Slot(slot) if scope.aggregates.iter().any(|(of, _)| *of == slot) => continue,
                 ExprKind::Slot(slot) if called.contains(&slot) => Kept::Widened,
                 _ => Kept::ByDigits,
             };
