@@ -98,7 +98,7 @@ fn release(options: &Options) -> Result<(), String> {
             fs::create_dir_all(&raw).map_err(|e| format!("{}: {e}", raw.display()))?;
             let instrumented = match &options.instrumented {
                 Some(program) => program.clone(),
-                None => step("instrumented build", || toolchain.instrumented())?,
+                None => step("instrumented build", || toolchain.instrumented(options.lto, &options.out.join("instrumented")))?,
             };
             step("training", || train::run(&instrumented, options.client.as_deref(), &raw))?;
             let merged = options.out.join("altiplano.profdata");
@@ -108,6 +108,11 @@ fn release(options: &Options) -> Result<(), String> {
         (None, false) => (None, "none".to_owned()),
     };
     let program = step("optimised build", || toolchain.optimised(options.lto, profile.as_deref(), &how))?;
+    if let Some(profile) = profile.as_deref()
+        && options.profile.is_none()
+    {
+        toolchain.fits(&toolchain.profdata()?, profile, &program)?;
+    }
     step("packing", || package::all(&program, &options.out))
 }
 

@@ -1,6 +1,7 @@
 //! The builds, and the tools of the compiler's LLVM.
 
 use super::root;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,10 +72,24 @@ impl Toolchain {
         succeeded(Command::new(profdata).args(["merge", "-o"]).arg(merged).args(files))
     }
 
-    /// The program that counts what it does.
-    pub fn instrumented(&self) -> Result<PathBuf, String> {
+    /// The program that counts what it does, at `copy`. Built with the same settings as the program for users but for what counts: the names of
+    /// functions, by which a profile is applied, have in them what Cargo makes of a profile's settings, link-time optimisation among them.
+    pub fn instrumented(&self, lto: Lto, copy: &Path) -> Result<PathBuf, String> {
         // Where nothing else is said (LLVM_PROFILE_FILE) what it writes is lost.
-        self.build("instrumented", "-Cprofile-generate=/tmp", &[])
+        let program = self.build("-Cprofile-generate=/tmp", &[("CARGO_PROFILE_RELEASE_LTO", lto.name())])?;
+        // The next build puts its own in this place.
+        fs::copy(&program, copy).map_err(|e| format!("{}: {e}", copy.display()))?;
+        Ok(copy.to_owned())
+    }
+
+    /// Whether the profile is of this program's functions: by their names, of which link-time optimisation leaves some two thirds.
+    pub fn fits(&self, profdata: &Path, merged: &Path, program: &Path) -> Result<(), String> {
+        let shown = said(Command::new(profdata).args(["show", "--all-functions"]).arg(merged)).ok_or("the profile cannot be shown")?;
+        let bytes = fs::read(program).map_err(|e| format!("{}: {e}", program.display()))?;
+        share_of_names(&shown, &bytes)
+            .filter(|share| *share >= SHARE_THAT_FITS)
+            .map(|share| println!("the profile names {:.0} % of the program's own functions", share * 100.0))
+            .ok_or_else(|| "the profile does not fit: it is of functions that the program has not".to_owned())
     }
 
     /// The program for users.
@@ -97,29 +112,34 @@ impl Toolchain {
             ("ALTIPLANO_BUILD_PGO", how),
             ("ALTIPLANO_BUILD_COMMIT", &commit),
         ];
-        self.build("release", &flags, &environment)
+        self.build(&flags, &environment)
     }
 
-    fn build(&self, profile: &str, flags: &str, environment: &[(&str, &str)]) -> Result<PathBuf, String> {
+    fn build(&self, flags: &str, environment: &[(&str, &str)]) -> Result<PathBuf, String> {
         let all = [std::env::var("RUSTFLAGS").unwrap_or_default(), flags.to_owned()].join(" ");
         // A named target keeps the flags from build scripts and macros, which run here and now.
         let mut command = Command::new(env!("CARGO"));
-        command.current_dir(root()).args([
-            "build",
-            "--profile",
-            profile,
-            "--target",
-            &self.host,
-            "--package",
-            "server",
-            "--bin",
-            "altiplano",
-        ]);
+        command.current_dir(root()).args(["build", "--release", "--target", &self.host, "--package", "server", "--bin", "altiplano"]);
         command.env("RUSTFLAGS", all.trim()).env("CARGO_INCREMENTAL", "0").envs(environment.iter().copied());
         succeeded(&mut command)?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-        Ok(target.join(&self.host).join(profile).join("altiplano"))
+        Ok(target.join(&self.host).join("release").join("altiplano"))
     }
+}
+
+/// How much of the program's own functions a profile of it names at least; one of another build names nearly none.
+const SHARE_THAT_FITS: f64 = 0.3;
+/// Crates whose functions tell.
+const CRATES: [&str; 4] = ["_ZN5btree", "_ZN6engine", "_ZN7session", "_ZN8executor"];
+
+/// How many of the functions of our crates that are in the program the profile names; `None` where there are none.
+fn share_of_names(shown: &str, program: &[u8]) -> Option<f64> {
+    let own = |name: &str| CRATES.iter().any(|of| name.starts_with(of));
+    let named: HashSet<&str> = shown.lines().filter_map(|line| line.trim().strip_suffix(':')).filter(|name| own(name)).collect();
+    let names = program.split(|byte| *byte == 0).filter(|text| text.starts_with(b"_ZN")).filter_map(|text| std::str::from_utf8(text).ok());
+    // What link-time optimisation has made local has a suffix.
+    let there: HashSet<&str> = names.filter(|name| own(name)).map(|name| name.split(".llvm.").next().unwrap_or(name)).collect();
+    (!there.is_empty()).then(|| there.iter().filter(|name| named.contains(*name)).count() as f64 / there.len() as f64)
 }
 
 /// The commit, with a word of what is not committed; empty, and the program's own build script says why, where there is no git.
@@ -146,5 +166,22 @@ pub fn succeeded(command: &mut Command) -> Result<(), String> {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{name}: {status}")),
         Err(error) => Err(format!("cannot run {name}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_of_another_build_is_told_from_one_that_fits() {
+        let program = b"x\0_ZN6engine4read17h0123E\0_ZN5btree3ops17h4567E.llvm.99\0_ZN3std2fs17hffffE\0y";
+        let shown = |hashes: [&str; 2]| {
+            format!("Counters:\n  _ZN6engine4read17h{}E:\n    Hash: 1\n  _ZN5btree3ops17h{}E:\n    Hash: 2\n", hashes[0], hashes[1])
+        };
+        assert_eq!(share_of_names(&shown(["0123", "4567"]), program), Some(1.0));
+        assert_eq!(share_of_names(&shown(["0123", "aaaa"]), program), Some(0.5));
+        assert_eq!(share_of_names(&shown(["bbbb", "aaaa"]), program), Some(0.0));
+        assert_eq!(share_of_names("", b"no names"), None);
     }
 }
