@@ -135,7 +135,9 @@ const CRATES: [&str; 4] = ["_ZN5btree", "_ZN6engine", "_ZN7session", "_ZN8execut
 /// How many of the functions of our crates that are in the program the profile names; `None` where there are none.
 fn share_of_names(shown: &str, program: &[u8]) -> Option<f64> {
     let own = |name: &str| CRATES.iter().any(|of| name.starts_with(of));
-    let named: HashSet<&str> = shown.lines().filter_map(|line| line.trim().strip_suffix(':')).filter(|name| own(name)).collect();
+    // Of a function that only its module has, the module stands before it.
+    let names = shown.lines().filter_map(|line| line.trim().strip_suffix(':')).filter_map(|name| name.rsplit(';').next());
+    let named: HashSet<&str> = names.filter(|name| own(name)).collect();
     let names = program.split(|byte| *byte == 0).filter(|text| text.starts_with(b"_ZN")).filter_map(|text| std::str::from_utf8(text).ok());
     // What link-time optimisation has made local has a suffix.
     let there: HashSet<&str> = names.filter(|name| own(name)).map(|name| name.split(".llvm.").next().unwrap_or(name)).collect();
@@ -177,7 +179,10 @@ mod tests {
     fn a_profile_of_another_build_is_told_from_one_that_fits() {
         let program = b"x\0_ZN6engine4read17h0123E\0_ZN5btree3ops17h4567E.llvm.99\0_ZN3std2fs17hffffE\0y";
         let shown = |hashes: [&str; 2]| {
-            format!("Counters:\n  _ZN6engine4read17h{}E:\n    Hash: 1\n  _ZN5btree3ops17h{}E:\n    Hash: 2\n", hashes[0], hashes[1])
+            format!(
+                "Counters:\n  _ZN6engine4read17h{}E:\n    Hash: 1\n  btree.77-cgu.0;_ZN5btree3ops17h{}E:\n    Hash: 2\n",
+                hashes[0], hashes[1]
+            )
         };
         assert_eq!(share_of_names(&shown(["0123", "4567"]), program), Some(1.0));
         assert_eq!(share_of_names(&shown(["0123", "aaaa"]), program), Some(0.5));
