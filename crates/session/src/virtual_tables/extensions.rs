@@ -5,8 +5,10 @@ use super::column::{bytes_text, folded, information_schema};
 use super::listing::{Listed, database_names, each_table};
 use super::{VirtualTable, listed};
 use crate::context::Core;
+use crate::show;
 use catalog::{HIDDEN_PRIMARY, IndexDef, VirtualRequest, VirtualRow, Visibility};
 use executor::VirtualRows;
+use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value};
 
 /// All of them.
@@ -69,10 +71,15 @@ fn table_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vir
 }
 
 fn column_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    each_table(core, request, |listed| {
+    let shared = Arc::clone(&core.shared);
+    each_table(core, request, move |listed| {
         let (database, name) = place(listed);
         let columns: Vec<&str> = match listed {
-            Listed::View(view) => view.def.columns.iter().map(String::as_str).collect(),
+            // Its definition names columns only where the statement did. An invalid one has none.
+            Listed::View(view) => {
+                let columns = show::view_columns(&shared, view).unwrap_or_default();
+                return columns.into_iter().map(|shown| row(&["def", database, name, &shown.column.name])).collect();
+            }
             Listed::Computed(_, def) => def.columns.iter().map(|column| column.name).collect(),
             Listed::Open(_) | Listed::Stored(_) => {
                 let columns = listed.def().into_iter().flat_map(|def| &def.columns);
