@@ -14,6 +14,9 @@ const INTERNAL_ERROR: u16 = 1815;
 const LEFT_OUT: &str = "benchmark completion dumpfile flush get_lock global grant identified install instance kill local mysql outfile password persist release restart \
                         revoke role shutdown sleep user xa";
 
+/// Of those, what would end the server, wait for long or write files: nothing of it is asked anywhere.
+const NEVER: &str = "benchmark dumpfile install instance kill local outfile release restart shutdown sleep";
+
 /// Values that functions and clauses get in place of what stands there; between blanks.
 const ODD: &str = "NULL 0 -1 18446744073709551615 9223372036854775808 1e308 0.1 '' '2024-02-30' x'ff' DEFAULT * ? @a JSON_ARRAY() ()";
 
@@ -68,9 +71,19 @@ fn mutated(random: &mut Random, statement: &str, others: &[&str]) -> String {
     tokens.join(" ")
 }
 
-fn is_left_out(statement: &str) -> bool {
+fn has_one_of(words: &str, statement: &str) -> bool {
     let statement = statement.to_ascii_lowercase();
-    LEFT_OUT.split_whitespace().any(|word| statement.contains(word))
+    words.split_whitespace().any(|word| statement.contains(word))
+}
+
+fn is_left_out(statement: &str) -> bool {
+    has_one_of(LEFT_OUT, statement)
+}
+
+/// The statements of each of the SQL files.
+fn files() -> Vec<Vec<String>> {
+    let files = slt::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql")).expect("the SQL files");
+    files.iter().map(|path| statements(&std::fs::read_to_string(path).expect("a file"))).collect()
 }
 
 /// A session with a database of its own. A statement that does not answer within half a minute breaks it.
@@ -103,11 +116,7 @@ fn broken_statements_break_nothing() {
     println!("seed {seed}");
     let mut random = Random::new(seed);
     let target = Target::Own(Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]));
-    let files = slt::files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sql")).expect("the SQL files");
-    let files: Vec<Vec<String>> = files
-        .iter()
-        .map(|path| statements(&std::fs::read_to_string(path).expect("a file")).into_iter().filter(|s| !is_left_out(s)).collect())
-        .collect();
+    let files: Vec<Vec<String>> = files().into_iter().map(|file| file.into_iter().filter(|s| !is_left_out(s)).collect()).collect();
     let others: Vec<&str> = files.iter().flatten().flat_map(|statement| tokens(statement)).collect();
     let mut left = variable("HOSTILE_STATEMENTS").unwrap_or(STATEMENTS);
     while left > 0 {
@@ -128,4 +137,49 @@ fn broken_statements_break_nothing() {
         let answer = connection.query_drop("ROLLBACK").and_then(|()| connection.query_first::<u32, _>("SELECT 42"));
         assert!(matches!(answer, Ok(Some(42))), "{answer:?} behind {file:?}");
     }
+}
+
+/// Those that the other test leaves out: branches, accounts, variables of the server, locks. What they may do is to shut everybody out, so a server that lets
+/// nobody in any more is given up for a new one; but it must say why.
+#[test]
+fn broken_statements_about_the_server_break_no_more_than_they_say() {
+    let seed = variable("HOSTILE_SEED").unwrap_or(20_261_123);
+    println!("seed {seed}");
+    let mut random = Random::new(seed);
+    let files = files();
+    let asked = |statement: &&String| is_left_out(statement) && !has_one_of(NEVER, statement);
+    let chosen: Vec<&String> = files.iter().flatten().filter(asked).collect();
+    let others: Vec<&str> = chosen.iter().flat_map(|statement| tokens(statement)).collect();
+    let mut left = variable("HOSTILE_STATEMENTS").unwrap_or(STATEMENTS) / 2;
+    let start = || Target::Own(Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]));
+    let (mut target, mut servers, mut done) = (start(), 1, 0);
+    while left > 0 {
+        let mut connection = match target.connect(None) {
+            Ok(connection) => connection,
+            // Nobody may come in, or not by that name.
+            Err(mysql::Error::MySqlError(error)) if error.code != INTERNAL_ERROR => {
+                (target, servers) = (start(), servers + 1);
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let _ = connection.query_drop("SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1, max_execution_time = 5000");
+        // A session may end up in a branch or behind a lock: a few statements each.
+        for _ in 0..8 {
+            let whole = chosen[random.below(chosen.len() as u64) as usize];
+            left = left.saturating_sub(1);
+            // As it should be, too: what is wrong comes further then.
+            for statement in [mutated(&mut random, whole, &others), whole.clone()] {
+                if has_one_of(NEVER, &statement) {
+                    continue;
+                }
+                match connection.query_drop(&statement) {
+                    Ok(()) => done += 1,
+                    Err(mysql::Error::MySqlError(error)) if error.code != INTERNAL_ERROR => {}
+                    Err(error) => panic!("{statement}\n  {error}"),
+                }
+            }
+        }
+    }
+    println!("{done} were done, {servers} servers");
 }
