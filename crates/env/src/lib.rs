@@ -29,6 +29,7 @@ mod ring;
 mod sim_disk;
 mod sim_faults;
 mod sim_file;
+mod usage;
 
 pub use aligned_buf::{AlignedBuf, DIRECT_ALIGN};
 pub use clock::{Clock, RealClock, SimClock};
@@ -39,3 +40,4 @@ pub use read_only_disk::ReadOnlyDisk;
 pub use real_disk::{OpenError, RealDisk, open_unnamed};
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};
 pub use sim_faults::{ReadFault, WriteFault};
+pub use usage::ThreadUsage;

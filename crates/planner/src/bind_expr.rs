@@ -93,6 +93,9 @@ impl<'c> Binder<'c> {
                     None => v.name.to_lowercase(),
                 };
                 let ty = self.context.system_variable_type(&name)?;
+                if let Some(warning) = self.context.system_variable_warning(&name) {
+                    self.warnings.push(warning.into());
+                }
                 let scope = match v.scope {
                     None => VariableScope::Default,
                     Some(ast::VarScope::Session) => VariableScope::Session,

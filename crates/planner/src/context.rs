@@ -116,6 +116,10 @@ pub trait PlanContext {
     }
     /// Type of a system variable, or 1193.
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError>;
+    /// What reading a system variable by its name is warned of.
+    fn system_variable_warning(&self, _name: &str) -> Option<SqlError> {
+        None
+    }
     /// Rows in a range of an index, by an index dive; `None` when it cannot be told.
     fn estimate(&self, table: &TableEntry, index_no: usize, range: &KeyRange) -> Option<u64>;
     /// Rows of a table.

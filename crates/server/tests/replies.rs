@@ -115,8 +115,9 @@ fn get_diagnostics_counts_its_own_conditions() {
     assert_eq!(message.as_deref(), Some("Invalid condition number"));
 }
 
-/// Queries, and of each column of the result its type, signedness and decimals: of what MySQL keeps in temporary tables before it sends it.
-const KEPT: &[(&str, &[&str])] = &[
+/// Queries, and of each column of the result its type, signedness and decimals: of what MySQL keeps in temporary tables before it sends it, and of `information_schema`, whose
+/// tables are views.
+const TOLD: &[(&str, &[&str])] = &[
     ("SELECT s FROM kept UNION SELECT 'x'", &["MYSQL_TYPE_VAR_STRING 0"]),
     ("SELECT 1 UNION SELECT 'a'", &["MYSQL_TYPE_VAR_STRING 0"]),
     ("SELECT CONCAT(s, 'x') FROM kept", &["MYSQL_TYPE_VAR_STRING 31"]),
@@ -147,10 +148,27 @@ const KEPT: &[(&str, &[&str])] = &[
             "MYSQL_TYPE_LONGLONG 0",
         ],
     ),
+    (
+        "SELECT NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION, ORDINAL_POSITION FROM information_schema.COLUMNS WHERE TABLE_NAME = 'kept'",
+        &["MYSQL_TYPE_LONG unsigned 0", "MYSQL_TYPE_LONG unsigned 0", "MYSQL_TYPE_LONG unsigned 0", "MYSQL_TYPE_LONG unsigned 0"],
+    ),
+    (
+        "SELECT NON_UNIQUE, SEQ_IN_INDEX, CARDINALITY, SUB_PART FROM information_schema.STATISTICS WHERE TABLE_NAME = 'kept'",
+        &["MYSQL_TYPE_LONGLONG 0", "MYSQL_TYPE_LONG unsigned 0", "MYSQL_TYPE_LONGLONG 0", "MYSQL_TYPE_LONGLONG 0"],
+    ),
+    (
+        "SELECT VERSION, TABLE_ROWS, CHECKSUM FROM information_schema.TABLES WHERE TABLE_NAME = 'kept'",
+        &["MYSQL_TYPE_LONGLONG 0", "MYSQL_TYPE_LONGLONG unsigned 0", "MYSQL_TYPE_LONGLONG 0"],
+    ),
+    (
+        "SELECT PARTITION_ORDINAL_POSITION, SUBPARTITION_ORDINAL_POSITION, SUBPARTITION_EXPRESSION FROM information_schema.PARTITIONS WHERE TABLE_NAME = 'kept'",
+        &["MYSQL_TYPE_LONGLONG unsigned 0", "MYSQL_TYPE_LONGLONG unsigned 0", "MYSQL_TYPE_VAR_STRING 0"],
+    ),
+    ("SELECT SQL_PATH FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'replies_kept'", &["MYSQL_TYPE_NULL 0"]),
 ];
 
 #[test]
-fn columns_of_kept_rows_have_the_types_that_mysql_tells() {
+fn columns_have_the_types_that_mysql_tells() {
     let server = match std::env::var("ASK") {
         Ok(address) => Target::external(&address).expect("a MySQL"),
         Err(_) => Target::Own(Server::start(env!("CARGO_BIN_EXE_altiplano"), &[])),
@@ -160,12 +178,12 @@ fn columns_of_kept_rows_have_the_types_that_mysql_tells() {
         "DROP DATABASE IF EXISTS replies_kept",
         "CREATE DATABASE replies_kept",
         "USE replies_kept",
-        "CREATE TABLE kept (p SMALLINT, i INT, y YEAR, e ENUM('a','bc'), c CHAR(3), s VARCHAR(9))",
+        "CREATE TABLE kept (p SMALLINT, i INT, y YEAR, e ENUM('a','bc'), c CHAR(3), s VARCHAR(9), UNIQUE KEY (p))",
         "INSERT INTO kept VALUES (1, 2, 2024, 'a', 'x', 'y'), (3, 4, 1999, 'bc', 'z', 'w')",
     ] {
         connection.query_drop(sql).expect(sql);
     }
-    for (sql, expected) in KEPT {
+    for (sql, expected) in TOLD {
         // Prepared, values have the form of their type: text and binary rows must agree.
         let text: Vec<mysql::Row> = connection.query(*sql).expect(sql);
         let binary: Vec<mysql::Row> = connection.exec(*sql, ()).expect(sql);

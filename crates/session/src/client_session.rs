@@ -145,6 +145,7 @@ impl ClientSession {
             new_table: None,
             view_being_made: None,
             lock_picture: None,
+            profiles: None,
             ticket,
             random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),
             shared,
@@ -211,6 +212,7 @@ impl ClientSession {
         self.prepared = PreparedStatements::default();
         self.backup = None;
         self.core.variables = first_variables(&self.core.shared, &self.core.login);
+        self.core.profiles = None;
         self.core.user_variables.clear();
         self.core.release_user_locks();
         self.core.diagnostics = Diagnostics::default();

@@ -5,9 +5,10 @@ use crate::command::Login;
 use crate::connections::{Connection, Stop};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::catalog_error;
+use crate::profiles::Profiles;
 use crate::shared::{SERVER_VERSION, Shared};
 use crate::temporary::TemporaryTables;
-use crate::variables::{Scope, SessionVariables, find};
+use crate::variables::{Scope, SessionVariables, deprecated, find};
 use crate::virtual_tables::{self, LockPicture};
 use admission::Ticket;
 use catalog::{TableEntry, ViewEntry, VirtualRequest, VirtualTableDef};
@@ -82,6 +83,8 @@ pub const NEW_TABLE_DATABASE: &str = "\0";
 pub struct Core {
     /// What all sessions share.
     pub shared: Arc<Shared>,
+    /// What `profiling` keeps of its statements.
+    pub profiles: Option<Box<Profiles>>,
     /// The connection.
     pub connection: Arc<Connection>,
     /// Who is there.
@@ -624,6 +627,10 @@ impl PlanContext for Planning<'_> {
             Kind::Real { .. } => ColumnType { length: 22, decimals: 6, ..ColumnType::new(TypeKind::Double) },
             Kind::Choice(_) | Kind::Set(_) | Kind::Text | Kind::SqlMode | Kind::Switches => ColumnType::varchar(1024, Collation::DEFAULT),
         })
+    }
+
+    fn system_variable_warning(&self, name: &str) -> Option<SqlError> {
+        deprecated::of_reading(name)
     }
 
     fn estimate(&self, table: &TableEntry, index_no: usize, range: &KeyRange) -> Option<u64> {

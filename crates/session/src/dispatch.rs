@@ -31,13 +31,16 @@ impl ClientSession {
             self.core.diagnostics.clear();
             let (hinted, warnings) = crate::hinted::assignments(statement);
             return self.with_variables(&hinted, |session| {
+                session.stage("optimizing", "run_statement");
                 let mut plan = session.plan(statement, sql)?;
                 plan.plan.warnings.extend(warnings);
                 session.run_cached(&Arc::new(plan), sink)
             });
         }
         self.shared().kinds.count(statement);
+        self.stage("checking permissions", "run_statement");
         authorize(self, statement)?;
+        self.stage("executing", "run_statement");
         // SHOW WARNINGS and its like report on the statement before, and so does GET DIAGNOSTICS; all others begin a new list.
         if !matches!(statement, Statement::Show(_) | Statement::GetDiagnostics(_)) {
             self.core.diagnostics.clear();

@@ -319,7 +319,7 @@ fn of_show(what: &ShowKind<'_>) -> Option<&'static str> {
         S::ReplicaStatus => "Com_show_replica_status",
         S::Replicas => "Com_show_replicas",
         S::Profiles => "Com_show_profiles",
-        S::Profile => "Com_show_profile",
+        S::Profile { .. } => "Com_show_profile",
         S::ParseTree(_) => "Com_show_parse_tree",
         S::CountWarnings | S::CountErrors => return None,
     })

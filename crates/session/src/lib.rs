@@ -41,6 +41,7 @@ mod plan_cache;
 mod preparable;
 mod prepared;
 mod privileges;
+mod profiles;
 mod query;
 mod query_logs;
 mod restart;

@@ -452,6 +452,7 @@ impl ClientSession {
         }
         if self.logged.is_some() {
             let sql = Arc::clone(&prepared.sql);
+            self.profile_execute(&sql);
             self.log_execute(&sql);
             return self.run_prepared(id, sink);
         }

@@ -43,6 +43,10 @@ impl ClientSession {
                     }
                     rest = &rest[at..];
                     self.connection.set_statement(rest);
+                    if self.shared().query_logs.is_on() {
+                        // Since a statement of this text.
+                        return self.go_on_logged(rest, sink);
+                    }
                 }
                 Ok(None) => return,
                 Err(outcome) => {
@@ -117,6 +121,7 @@ impl ClientSession {
     /// Plans a text whose literals are lifted, and binds them. `None` when it must go the plain way, which also finds the error to report.
     #[inline(never)]
     fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey, rest: usize) -> Option<Arc<CachedPlan>> {
+        self.stage("optimizing", "plan_lifted");
         let arena = std::mem::take(&mut self.arena);
         let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
             Ok(parsed) if is_planned(&parsed.statement) => match self.bind_literals(sql) {
@@ -206,7 +211,8 @@ impl ClientSession {
         let catalog_version = self.shared().catalog.version();
         let held_before = memory::held();
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
-        let plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
+        let mut plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
+        crate::virtual_tables::as_sent(&mut plan.columns);
         self.shared().status.plan_cache_misses.inc();
         self.planned.set(true);
         let results = self.core.settings.charsets.results;

@@ -77,6 +77,7 @@ impl ClientSession {
             self.shared().status.plan_first_runs.inc();
         }
         let Some(outcome) = self.run_plan(plan, sink)? else { return Ok(Ran::Stale) };
+        self.stage("query end", "run_and_reply");
         if self.changes.tells_transaction() {
             self.note_use(&plan.plan);
             if matches!(outcome, executor::Outcome::Rows { .. }) {
@@ -109,6 +110,7 @@ impl ClientSession {
 
     /// Runs a plan inside the session's transaction; rows go to the sink, the statement is not ended. `None` when the plan is stale.
     fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
+        self.stage("checking permissions", "run_plan");
         self.may_run(plan)?;
         if self.transaction.restricted && !(plan.plan.tables.is_empty() && plan.plan.views.is_empty()) {
             self.check_restrictions(&plan.plan)?;
@@ -127,6 +129,7 @@ impl ClientSession {
         if plan.uses_tables {
             self.ensure_transaction();
         }
+        self.stage("Opening tables", "run_plan");
         // Before the metadata locks: who waits for a slot stands in nobody's way.
         self.admit(plan)?;
         for (no, table) in plan.plan.tables.iter().enumerate() {
@@ -140,6 +143,7 @@ impl ClientSession {
             return Ok(None);
         }
         self.limit_time(&plan.plan);
+        self.stage("executing", "run_plan");
         self.engine.statement_start();
         let beginning = self.engine.may_restart().then(|| self.note_beginning(sink));
         let mut result = self.execute_plan(plan, sink);

@@ -5,7 +5,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::query_logs::Log;
 use crate::shared::{memory_limit_of, memory_of_storage};
-use crate::variables::{Definition, Kind, Scope, check, find, mode_warnings, switched};
+use crate::variables::{Definition, Kind, Scope, check, deprecated, find, mode_warnings, switched};
 use engine::{FlushPolicy, Isolation};
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
@@ -124,6 +124,9 @@ impl ClientSession {
         };
         let given = value;
         let (value, clamped) = check(definition, &given)?;
+        if let Some(warning) = deprecated::of_setting(definition.name) {
+            self.core.warn(warning);
+        }
         if clamped {
             let shown = crate::variables::show(definition, &given);
             self.core.warn(codes::truncated_wrong_value(definition.name, shown).into());
@@ -176,7 +179,7 @@ impl ClientSession {
         }
         // What is not there cannot be switched on; that it is off may be said.
         if let (Kind::Switch, Value::Int(1)) = (definition.kind, value)
-            && matches!(definition.name, "old_alter_table" | "profiling")
+            && definition.name == "old_alter_table"
         {
             return Err(codes::not_supported_yet(definition.name).into());
         }
@@ -325,6 +328,8 @@ impl ClientSession {
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("long_query_time", Value::Double(seconds)) => self.connection.set_slow_after_ms((*seconds * 1000.0) as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
+            ("profiling", Value::Int(on)) => self.core.switch_profiling(*on == 1),
+            ("profiling_history_size", Value::UInt(count)) => self.core.keep_profiles(*count as usize),
             ("auto_increment_increment", Value::UInt(n)) => settings.auto_increment.increment = *n,
             ("auto_increment_offset", Value::UInt(n)) => settings.auto_increment.offset = *n,
             ("div_precision_increment", _) => self.environment = 0,
@@ -362,6 +367,8 @@ impl ClientSession {
             "wait_timeout",
             "long_query_time",
             "timestamp",
+            "profiling",
+            "profiling_history_size",
             "lc_time_names",
             "auto_increment_increment",
             "auto_increment_offset",

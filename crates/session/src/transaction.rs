@@ -281,6 +281,7 @@ impl ClientSession {
             self.transaction.forget_next();
             self.count_end(HandlerCall::Commit);
             self.connection.set_committing(true);
+            self.stage("waiting for handler commit", "commit_by");
             let result = commit(&mut self.engine);
             self.connection.set_committing(false);
             result

@@ -257,8 +257,31 @@ pub enum ShowKind<'a> {
     ReplicaStatus,
     Replicas,
     Profiles,
-    Profile,
+    Profile { parts: &'a [ProfilePart], query: Option<u32>, limit: Option<super::Limit<'a>> },
     ParseTree(&'a Query<'a>),
+}
+
+/// What SHOW PROFILE tells beside the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProfilePart {
+    /// `ALL`
+    All,
+    /// `BLOCK IO`
+    BlockIo,
+    /// `CONTEXT SWITCHES`
+    ContextSwitches,
+    /// `CPU`
+    Cpu,
+    /// `IPC`
+    Ipc,
+    /// `MEMORY`: nothing.
+    Memory,
+    /// `PAGE FAULTS`
+    PageFaults,
+    /// `SOURCE`
+    Source,
+    /// `SWAPS`
+    Swaps,
 }
 
 /// XA statements. The three numbers of an id are as written; the format is 1 when absent.

@@ -1,7 +1,7 @@
 //! SHOW, DESCRIBE, EXPLAIN.
 
 use super::{PResult, Parser};
-use crate::ast::{Explain, ExplainFormat, ExplainTarget, Show, ShowFilter, ShowKind, Statement, VarScope};
+use crate::ast::{Explain, ExplainFormat, ExplainTarget, ProfilePart, Show, ShowFilter, ShowKind, Statement, VarScope};
 use crate::keyword::Kw;
 use crate::lexer::Tok;
 
@@ -11,6 +11,7 @@ impl<'a> Parser<'a> {
     pub(super) fn show(&mut self) -> PResult<Statement<'a>> {
         self.bump();
         let what = self.show_kind()?;
+        let filter_at = self.tok;
         let filter = match self.tok.kw {
             Kw::LIKE => {
                 self.bump();
@@ -40,7 +41,7 @@ impl<'a> Parser<'a> {
                 | ShowKind::FunctionStatus
         );
         if filter != ShowFilter::None && !filterable {
-            return Err(self.unexpected());
+            return Err(self.error_at(filter_at));
         }
         Ok(Statement::Show(self.arena.alloc(Show { what, filter })))
     }
@@ -167,13 +168,58 @@ impl<'a> Parser<'a> {
             }
             Kw::REPLICAS => ShowKind::Replicas,
             Kw::PROFILES => ShowKind::Profiles,
-            Kw::PROFILE => {
-                self.skip_to_end()?;
-                ShowKind::Profile
-            }
+            Kw::PROFILE => self.show_profile()?,
             Kw::PARSE_TREE => ShowKind::ParseTree(self.query()?),
             _ => return Err(self.error_at(start)),
         })
+    }
+
+    /// `[part [, part] ...] [FOR QUERY n] [LIMIT ...]`.
+    fn show_profile(&mut self) -> PResult<ShowKind<'a>> {
+        let mut parts = self.vec();
+        if !self.at_end() && !self.at(Kw::FOR) && !self.at(Kw::LIMIT) {
+            loop {
+                parts.push(self.profile_part()?);
+                if !self.eat_tok(Tok::Comma) {
+                    break;
+                }
+            }
+        }
+        let query = if self.eat(Kw::FOR) {
+            self.expect(Kw::QUERY)?;
+            Some(self.small_int()?)
+        } else {
+            None
+        };
+        Ok(ShowKind::Profile { parts: parts.into_bump_slice(), query, limit: self.optional_limit()? })
+    }
+
+    fn profile_part(&mut self) -> PResult<ProfilePart> {
+        let start = self.tok;
+        let kw = start.kw;
+        self.bump();
+        let part = match kw {
+            Kw::ALL => ProfilePart::All,
+            Kw::CPU => ProfilePart::Cpu,
+            Kw::IPC => ProfilePart::Ipc,
+            Kw::MEMORY => ProfilePart::Memory,
+            Kw::SOURCE => ProfilePart::Source,
+            Kw::SWAPS => ProfilePart::Swaps,
+            Kw::BLOCK => {
+                self.expect(Kw::IO)?;
+                ProfilePart::BlockIo
+            }
+            Kw::CONTEXT => {
+                self.expect(Kw::SWITCHES)?;
+                ProfilePart::ContextSwitches
+            }
+            Kw::PAGE => {
+                self.expect(Kw::FAULTS)?;
+                ProfilePart::PageFaults
+            }
+            _ => return Err(self.error_at(start)),
+        };
+        Ok(part)
     }
 
     fn skip_to_end(&mut self) -> PResult<()> {

@@ -319,6 +319,7 @@ impl<'c> Binder<'c> {
                 }
                 let is_view = match &relation.source {
                     Source::Virtual(table) => table.is_view,
+                    Source::Waiting(Some(waiting)) if self.would_merge(relation, waiting) => true,
                     Source::Derived(..) | Source::Waiting(_) => !relation.database.is_empty(),
                     _ => false,
                 };

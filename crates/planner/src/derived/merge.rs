@@ -51,6 +51,17 @@ impl Binder<'_> {
         computed
     }
 
+    /// Whether MySQL would merge a derived table, whatever becomes of it here: its columns then head results by their own names.
+    pub(crate) fn would_merge(&self, relation: &Relation, waiting: &Waiting) -> bool {
+        let Waiting::Block(block) = waiting else { return false };
+        let assigns = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::AssignVariable(..)));
+        relation.merges
+            && block.is_simple()
+            && !block.distinct
+            && !block.items.iter().any(|(item, _)| assigns(item))
+            && self.context.switches().has(Switch::DerivedMerge)
+    }
+
     /// Invariant 1.
     fn is_mergeable(&self, relation: &Relation, block: &Block) -> bool {
         let settled = |e: &Expr| {

@@ -8,6 +8,7 @@ use crate::accounts::without_secrets;
 use crate::client_session::ClientSession;
 use crate::command::{ClientAddress, ClientIo, Command, Flow, Login, PacketWriter};
 use crate::connections::{Connection, Stop, Traffic};
+use crate::profiles;
 use crate::shared::Shared;
 use crate::variables::find;
 use engine::HandlerCalls;
@@ -43,9 +44,19 @@ pub(crate) struct Logged {
     pub(crate) errno: u16,
     /// Its text, where it is not what came: an EXECUTE's is that of the statement with its values.
     text: Option<Vec<u8>>,
+    /// What the session keeps of it for SHOW PROFILE.
+    pub(crate) profile: Option<profiles::Running>,
 }
 
 impl Logged {
+    #[cold]
+    #[track_caller]
+    fn stage(&mut self, name: &'static str, function: &'static str) {
+        if let Some(profile) = &mut self.profile {
+            profile.stage(name, function);
+        }
+    }
+
     /// Adds what a run of a plan counts for.
     pub(crate) fn add_shape(&mut self, shape: &Shape) {
         self.shape.no_index |= shape.no_index;
@@ -163,7 +174,9 @@ impl ClientSession {
         if let Some((name, argument)) = general_line(&command) {
             self.log_general(name, &argument);
         }
+        let is_execute = matches!(command, Command::StmtExecute(_));
         let flow = self.carry_out(command, out, io);
+        self.stage("freeing items", "answer_logged");
         if let Some(logged) = &mut self.logged {
             logged.pending.1 = out.len();
         }
@@ -173,6 +186,9 @@ impl ClientSession {
                 let text = text.unwrap_or_else(|| format!("# administrator command: {name}").into_bytes());
                 Some(Shown { text, is_admin: false, is_status: false })
             });
+        }
+        if is_execute {
+            self.end_profile(None);
         }
         self.logged = None;
         flow
@@ -224,6 +240,7 @@ impl ClientSession {
                     None
                 }
             };
+            self.stage("freeing items", "query_logged");
             if let Some(logged) = &mut self.logged {
                 logged.rows_sent = sink.row_count();
                 logged.pending.1 = sink.packets().len();
@@ -235,6 +252,7 @@ impl ClientSession {
                 }
                 Some(shown)
             });
+            self.end_profile(Some(rest));
             let Some(at) = next.filter(|_| !failed) else { return };
             if sink.flush().is_err() {
                 self.more_results = false;
@@ -245,6 +263,18 @@ impl ClientSession {
             self.connection.set_statement(rest);
             self.begin_statement();
         }
+    }
+
+    /// The statements of a text that follow one which has switched a log on.
+    #[cold]
+    pub(crate) fn go_on_logged(&mut self, rest: &[u8], sink: &mut ResultSink<'_>) {
+        self.begin_statement();
+        self.begin_logged();
+        if let Some(logged) = &mut self.logged {
+            logged.pending.0 = sink.packets().len();
+        }
+        self.query_logged(rest, sink);
+        self.logged = None;
     }
 
     /// Looks at the clocks and counts before a statement.
@@ -262,7 +292,29 @@ impl ClientSession {
             shape: Shape::default(),
             errno: 0,
             text: None,
+            profile: self.core.begin_profile(),
         }));
+    }
+
+    /// Says what the statement is at, for SHOW PROFILE: a word of MySQL's, and the function that begins with it.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn stage(&mut self, name: &'static str, function: &'static str) {
+        if let Some(logged) = &mut self.logged {
+            logged.stage(name, function);
+        }
+    }
+
+    /// Keeps the profile of what has run since [`ClientSession::begin_logged`]: of a text from its statement on, or of a prepared statement.
+    fn end_profile(&mut self, text: Option<&[u8]>) {
+        let Some(mut running) = self.logged.as_mut().and_then(|logged| logged.profile.take()) else { return };
+        if let Some(text) = text {
+            if profiles::is_about_profiles(text, self.lexical_mode()) {
+                return;
+            }
+            running.take_text(trimmed(text, true));
+        }
+        self.core.keep_profile(running);
     }
 
     /// The first statement of a text as the logs show it: nothing of one that does not parse, as nobody knows where its passwords are.
@@ -306,9 +358,20 @@ impl ClientSession {
         self.log_general("Prepare", &without_secrets(sql));
     }
 
+    /// A statement that the protocol has prepared is about to run: its profile bears its text.
+    #[cold]
+    pub(crate) fn profile_execute(&mut self, sql: &[u8]) {
+        if let Some(profile) = self.logged.as_mut().and_then(|logged| logged.profile.as_mut()) {
+            profile.take_text(sql);
+        }
+    }
+
     /// A prepared statement is about to run with the values in `self.params`.
     #[cold]
     pub(crate) fn log_execute(&mut self, sql: &[u8]) {
+        if !self.shared().query_logs.is_written() {
+            return;
+        }
         let text = parameters::with_values(&without_secrets(sql), &self.params, self.lexical_mode());
         self.log_general("Execute", &text);
         if let Some(logged) = &mut self.logged {

@@ -7,7 +7,8 @@
 //! 2. An entry is made in its session's own memory and reaches the file by one append. No latch is held meanwhile, so entries need nothing of those before them: `use db;`
 //!    stands in each entry of a session that has a database.
 //! 3. A log that cannot be written stops no statement: the server's log tells of it once, and entries are lost until there is room again.
-//! 4. No password reaches a log: texts that do not parse are left out, those of others go through [`without_secrets`].
+//! 4. Profiles of a session's statements (`profiles.rs`) are taken on the same way: while nobody keeps any they cost nothing more.
+//! 5. No password reaches a log: texts that do not parse are left out, those of others go through [`without_secrets`].
 //!
 //! # Start at
 //! `commands.rs` (what a session does for a command while a log is on), then `slow.rs` and `general.rs` for the formats, `log_file.rs` for the files, `log_tables.rs` and `log_rows.rs` for the tables.
@@ -100,6 +101,8 @@ const RAW: u32 = 32;
 const FILE: u32 = 64;
 /// `log_output` has TABLE.
 const TABLE: u32 = 128;
+/// A session keeps profiles of its statements.
+const PROFILED: u32 = 256;
 
 /// What a server says of itself at the head of a log, and where its files lie.
 #[derive(Debug, Clone)]
@@ -124,6 +127,8 @@ pub struct QueryLogs {
     slow: LogFile,
     tables: LogTables,
     throttle: Mutex<Throttle>,
+    /// Sessions that keep profiles. Under it [`PROFILED`] changes.
+    profilers: Mutex<u32>,
     place: OnceLock<Place>,
     errors: OnceLock<Complain>,
 }
@@ -136,14 +141,31 @@ impl QueryLogs {
             slow: LogFile::new(),
             tables: LogTables::new(),
             throttle: Mutex::new(Rank::Leaf, Throttle::default()),
+            profilers: Mutex::new(Rank::Leaf, 0),
             place: OnceLock::new(),
             errors: OnceLock::new(),
         }
     }
 
-    /// Whether any log is written: one load.
+    /// Whether any log is written, or any session keeps profiles: one load.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
+        self.settings.load(Ordering::Relaxed) & (GENERAL | SLOW | PROFILED) != 0
+    }
+
+    /// A session begins to keep profiles, or ends it: [`crate::profiles`].
+    pub(crate) fn count_profiler(&self, begins: bool) {
+        let mut profilers = self.profilers.lock();
+        *profilers = if begins { *profilers + 1 } else { profilers.saturating_sub(1) };
+        if *profilers > 0 {
+            self.settings.fetch_or(PROFILED, Ordering::Relaxed);
+        } else {
+            self.settings.fetch_and(!PROFILED, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether any log is written.
+    fn is_written(&self) -> bool {
         self.settings.load(Ordering::Relaxed) & (GENERAL | SLOW) != 0
     }
 
@@ -337,7 +359,10 @@ impl Shared {
         {
             settings |= if self.number(name) == 1 { bit } else { 0 };
         }
-        self.query_logs.settings.store(settings, Ordering::Relaxed);
+        let profilers = self.query_logs.profilers.lock();
+        let profiled = if *profilers > 0 { PROFILED } else { 0 };
+        self.query_logs.settings.store(settings | profiled, Ordering::Relaxed);
+        drop(profilers);
         self.connections.set_slow_counted(settings & SLOW != 0);
     }
 

@@ -8,6 +8,7 @@ mod deadlock;
 mod engine_status;
 mod filter;
 mod processes;
+mod profiles;
 mod replication;
 mod server;
 mod status;
@@ -24,6 +25,8 @@ pub(crate) use status::{status_list, variable_list};
 pub(crate) use tables::{default_shown, escaped, extra, key_word};
 pub(crate) use view::{Describing, ViewColumn, view_columns};
 
+pub(crate) use profiles::rows_of as profile_rows;
+
 use crate::client_session::ClientSession;
 use crate::ddl::FullName;
 use crate::ddl::has_generated_key;
@@ -31,7 +34,6 @@ use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
-use executor::StatementContext;
 use mysql_error::codes;
 use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use planner::plan::OutputColumn;
@@ -291,11 +293,8 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::BinaryLogStatus => Ok(Table::new(&named(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"]))),
         ShowKind::ReplicaStatus => Ok(replication::replica_status()),
         ShowKind::Replicas => Ok(Table::new(&named(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"]))),
-        ShowKind::Profiles => {
-            // There are none, as `profiling` cannot be switched on.
-            session.core.warn(codes::warn_deprecated_syntax("SHOW PROFILES", "Performance Schema").into());
-            Ok(Table::new(&[("Query_ID", ColumnType::int()), ("Duration", ColumnType::double()), ("Query", text(40))]))
-        }
+        ShowKind::Profiles => Ok(profiles::profiles(session)),
+        ShowKind::Profile { parts, query, limit } => profiles::profile(session, parts, *query, limit.as_ref()),
         other => Err(codes::not_supported_yet(format!("SHOW {}", name_of(other))).into()),
     }
 }

@@ -9,15 +9,18 @@ use types::{Charset, Value};
 
 pub(super) fn conditions(session: &ClientSession, limit: Option<&Limit<'_>>, errors_only: bool) -> Result<Table, Outcome> {
     let mut table = Table::new(&[("Level", text(7)), ("Code", number()), ("Message", text(512))]);
-    let (offset, count) = match limit {
-        None => (0, usize::MAX),
-        Some(limit) => (limit.offset.map_or(Ok(0), |e| constant(&e))?, constant(&limit.count)?),
-    };
+    let (offset, count) = offset_and_count(limit)?;
     let list = session.core.diagnostics.list().iter().filter(|c| !errors_only || c.level == WarningLevel::Error);
     for condition in list.skip(offset).take(count) {
         table.row(vec![condition.level.as_str().into(), Value::UInt(u64::from(condition.code)), condition.message.as_str().into()]);
     }
     Ok(table)
+}
+
+/// What a LIMIT of SHOW leaves out, and how many rows it lets through.
+pub(super) fn offset_and_count(limit: Option<&Limit<'_>>) -> Result<(usize, usize), Outcome> {
+    let Some(limit) = limit else { return Ok((0, usize::MAX)) };
+    Ok((limit.offset.map_or(Ok(0), |e| constant(&e))?, constant(&limit.count)?))
 }
 
 fn constant(expr: &parser::ast::Expr<'_>) -> Result<usize, Outcome> {

@@ -8,6 +8,7 @@
 //! # Start at
 //! [`Definition`], `table.rs` for the list, [`SessionVariables`].
 
+pub(crate) mod deprecated;
 mod global;
 mod kept_file;
 mod languages;

@@ -278,7 +278,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(choice("have_geometry", Global, "NO", &["NO"])),
     // MySQL 9 has these two no more; clients of its predecessors look at them.
     fixed(text("have_openssl", Global, "DISABLED")),
-    fixed(choice("have_profiling", Global, "NO", &["NO"])),
+    fixed(choice("have_profiling", Global, "YES", &["YES"])),
     fixed(choice("have_query_cache", Global, "NO", &["NO"])),
     fixed(choice("have_rtree_keys", Global, "NO", &["NO"])),
     fixed(text("have_ssl", Global, "DISABLED")),
@@ -565,7 +565,7 @@ pub static DEFINITIONS: &[Definition] = &[
     number("preload_buffer_size", Both, "32768", 1024, 1_073_741_824),
     switch("print_identified_with_as_hex", Both, "0"),
     switch("profiling", Both, "0"),
-    told(number("profiling_history_size", Both, "0", 0, 100)),
+    number("profiling_history_size", Both, "15", 0, 100),
     text("protocol_compression_algorithms", Global, "zlib,zstd,uncompressed"),
     fixed(number("protocol_version", Global, "10", 10, 10)),
     fixed(text("proxy_user", Session, "NULL")),

@@ -1,11 +1,12 @@
 //! Tables of `information_schema` about what does not exist here (or only the functions of `sys`: `routines.rs`): routines, triggers, events, tablespace files,
-//! roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer.
+//! roles and privileges on single databases. They have their columns and no rows, so that those who ask get an answer. PROFILING has rows once a session keeps profiles.
 
 use super::column::*;
 use super::{VirtualTable, listed};
 use crate::context::Core;
 use catalog::VirtualRequest;
-use executor::VirtualRows;
+use executor::{StatementContext, VirtualRows};
+use mysql_error::codes;
 use types::{Collation, ColumnType, TypeKind};
 
 /// All of them.
@@ -39,6 +40,7 @@ pub(super) fn tables() -> Vec<VirtualTable> {
                 "PARTITIONS" => super::tables::partition_rows,
                 "ROUTINES" => super::routines::routine_rows,
                 "PARAMETERS" => super::routines::parameter_rows,
+                "PROFILING" => profiling_rows,
                 _ => super::account_rows::of(name).unwrap_or(rows),
             },
         })
@@ -417,14 +419,21 @@ fn optimizer_trace() -> Columns {
     ]
 }
 
+/// What SHOW PROFILE tells, of all statements that are kept.
+fn profiling_rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
+    core.warn(codes::warn_deprecated_syntax("INFORMATION_SCHEMA.PROFILING", "Performance Schema").into());
+    let kept = core.profiles.iter().flat_map(|profiles| profiles.kept());
+    Ok(listed(kept.flat_map(crate::show::profile_rows).collect()))
+}
+
 fn profiling() -> Columns {
     vec![
         ("QUERY_ID", int().not_null()),
         ("SEQ", int().not_null()),
         ("STATE", folded(30).not_null()),
-        ("DURATION", ColumnType::decimal(905, 0).not_null()),
-        ("CPU_USER", ColumnType::decimal(905, 0)),
-        ("CPU_SYSTEM", ColumnType::decimal(905, 0)),
+        ("DURATION", ColumnType::decimal(9, 6).not_null()),
+        ("CPU_USER", ColumnType::decimal(9, 6)),
+        ("CPU_SYSTEM", ColumnType::decimal(9, 6)),
         ("CONTEXT_VOLUNTARY", int()),
         ("CONTEXT_INVOLUNTARY", int()),
         ("BLOCK_OPS_IN", int()),

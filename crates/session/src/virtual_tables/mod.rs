@@ -46,6 +46,7 @@ mod quiet;
 mod redo_log;
 mod routines;
 mod schemata;
+mod sent;
 mod settings;
 mod stages;
 mod statistics;
@@ -65,6 +66,7 @@ pub(crate) use lock_picture::{LockPicture, ShownLock, tables_of_indexes, transac
 pub(crate) use log_tables::{comment_of, log_of};
 pub(crate) use quiet::is_emptied;
 pub(crate) use routines::function_status_rows;
+pub(crate) use sent::as_sent;
 pub(crate) use statistics::{computed_index_rows_of_show, index_rows_of_show};
 pub(crate) use tables::{computed_status_row, status_row, view_status_row};
 
