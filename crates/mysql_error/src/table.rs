@@ -413,6 +413,7 @@ errors! {
     ER_SIGNAL_NOT_FOUND = 1643 b"02000" signal_not_found() "Unhandled user-defined not found condition";
     ER_SIGNAL_EXCEPTION = 1644 b"HY000" signal_exception() "Unhandled user-defined exception condition";
     ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER = 1645 b"0K000" resignal_without_active_handler() "RESIGNAL when handler not active";
+    ER_COND_ITEM_TOO_LONG = 1648 b"HY000" cond_item_too_long(name) "Data too long for condition item '{name}'";
     ER_UNKNOWN_LOCALE = 1649 b"HY000" unknown_locale(name) "Unknown locale: '{name}'";
     ER_BINLOG_ROW_ENGINE_AND_STMT_ENGINE = 1661 b"HY000" binlog_row_engine_and_stmt_engine() "Cannot execute statement: impossible to write to binary log since both row-incapable engines and statement-incapable engines are involved.";
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT = 1681 b"HY000" warn_deprecated_syntax_no_replacement(what) "'{what}' is deprecated and will be removed in a future release.";

@@ -241,6 +241,8 @@ pub enum Statement<'a> {
     },
     /// GET DIAGNOSTICS.
     GetDiagnostics(&'a GetDiagnostics<'a>),
+    /// SIGNAL, RESIGNAL.
+    Signal(&'a Signal<'a>),
     /// HELP: about what it is asked does not matter, as there are no texts.
     Help,
     /// SHUTDOWN.

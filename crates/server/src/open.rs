@@ -104,6 +104,13 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     begin_encryption(settings, &shared)?;
     begin_spilling(settings, &shared)?;
     begin_query_logs(settings, &shared);
+    shared.set_stopper(Box::new(|why| {
+        log::write(log::Level::System, 0, why);
+        // As an operator would: one way down, and a second one leaves at once.
+        if let Err(error) = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM) {
+            log::warning(&format!("the server could not be told to stop: {error}"));
+        }
+    }));
     free_orphans(catalog)?;
     let admission = Arc::clone(&shared.admission);
     sync::thread::Builder::new().name("admission".to_owned()).stack_size(64 << 10).spawn(move || admission.run_ticker())?;

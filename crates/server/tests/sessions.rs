@@ -32,6 +32,21 @@ fn until_running(watcher: &mut Conn, id: u32, command: &str, text: &str) {
 }
 
 #[test]
+fn shutdown_ends_the_server_for_those_who_may() {
+    let mut server = server();
+    let mut root = connect(&server);
+    for sql in ["CREATE USER low IDENTIFIED BY 'x'", "CREATE USER high IDENTIFIED BY 'x'", "GRANT SHUTDOWN ON *.* TO high"] {
+        root.query_drop(sql).expect(sql);
+    }
+    let login = |user: &str| Conn::new(OptsBuilder::from_opts(server.options(None)).user(Some(user)).pass(Some("x"))).expect(user);
+    assert_eq!(code(&login("low").query_drop("SHUTDOWN").expect_err("refused")), 1227);
+    // Answered first, then done.
+    login("high").query_drop("SHUTDOWN").expect("an answer");
+    assert_eq!(server.wait(), Some(0), "{}", server.log());
+    assert!(server.log().contains("SHUTDOWN by high"), "{}", server.log());
+}
+
+#[test]
 fn kill_reaches_statements_that_compute_wait_or_idle() {
     let server = server();
     let (mut watcher, mut victim, mut holder) = (connect(&server), connect(&server), connect(&server));

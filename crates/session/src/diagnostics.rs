@@ -1,6 +1,7 @@
 //! The condition list that SHOW WARNINGS shows.
 
 use mysql_error::{SqlError, Warning, WarningLevel};
+use parser::ast::ConditionItem;
 
 /// Conditions of the last statement that had any effect on them.
 #[derive(Debug)]
@@ -10,13 +11,24 @@ pub struct Diagnostics {
     errors: u32,
     /// How many conditions, and how many errors among them, the statement before left.
     before: (u32, u32),
+    /// What SIGNAL said of the first condition.
+    signalled: Option<Box<Signalled>>,
     /// Conditions kept of one statement (`max_error_count`, at most 65,535); more are only counted.
     kept_max: usize,
 }
 
+/// What SIGNAL says of the condition that it raises, beside its number and message.
+#[derive(Debug, Default)]
+pub struct Signalled {
+    /// `RETURNED_SQLSTATE`.
+    pub state: [u8; 5],
+    /// The items that it has set.
+    pub items: Vec<(ConditionItem, String)>,
+}
+
 impl Default for Diagnostics {
     fn default() -> Self {
-        Diagnostics { list: Vec::new(), warnings: 0, errors: 0, before: (0, 0), kept_max: 1024 }
+        Diagnostics { list: Vec::new(), warnings: 0, errors: 0, before: (0, 0), signalled: None, kept_max: 1024 }
     }
 }
 
@@ -37,9 +49,20 @@ impl Diagnostics {
     pub fn clear(&mut self) {
         if self.warnings + self.errors > 0 {
             self.list.clear();
+            self.signalled = None;
             self.warnings = 0;
             self.errors = 0;
         }
+    }
+
+    /// SIGNAL raises the first condition of the list.
+    pub fn signal(&mut self, signalled: Signalled) {
+        self.signalled = Some(Box::new(signalled));
+    }
+
+    /// What SIGNAL said of a condition.
+    pub fn signalled(&self, at: usize) -> Option<&Signalled> {
+        self.signalled.as_deref().filter(|_| at == 0)
     }
 
     /// Sets how many conditions are kept of a statement.

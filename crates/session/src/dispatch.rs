@@ -232,12 +232,21 @@ impl ClientSession {
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
+            Statement::Signal(signal) => {
+                self.signal(signal, sql)?;
+                // A warning: the statement is done.
+                self.done(sink)
+            }
             Statement::GetDiagnostics(get) => self.get_diagnostics(get, sql, sink).map(|()| Ran::Done),
             Statement::Help => {
                 show::help(self, sink);
                 Ok(Ran::Done)
             }
-            Statement::Shutdown => unsupported("SHUTDOWN"),
+            Statement::Shutdown => {
+                self.shared().shut_down(&self.core.login.account_user)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
+            }
             Statement::Xa(ast::Xa::Recover { convert }) => {
                 self.xa_recover(*convert, sink);
                 Ok(Ran::Done)

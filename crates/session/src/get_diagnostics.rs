@@ -5,6 +5,7 @@
 //! 2. A condition that there is none of is no error of the statement: 1758 joins the conditions, and the variables stay as they were.
 
 use crate::client_session::ClientSession;
+use crate::diagnostics::Signalled;
 use crate::error_map::Outcome;
 use executor::StatementContext;
 use mysql_error::{Warning, codes, lookup};
@@ -33,11 +34,13 @@ impl ClientSession {
             }
             Diagnosed::Condition { number, items } => {
                 let number = self.condition_number(number, sql)?;
-                let condition = number.and_then(|at| self.core.diagnostics.list().get(at)).cloned();
+                let condition = number.and_then(|at| Some((at, self.core.diagnostics.list().get(at)?.clone())));
                 match condition {
-                    Some(condition) => {
+                    Some((at, condition)) => {
                         for (variable, item) in *items {
-                            self.core.set_user_variable(variable, item_of(&condition, *item));
+                            let signalled = self.core.diagnostics.signalled(at).map(|signalled| signalled_item(signalled, *item));
+                            let value = signalled.flatten().unwrap_or_else(|| item_of(&condition, *item));
+                            self.core.set_user_variable(variable, value);
                         }
                     }
                     None => self.core.diagnostics.push_error(&codes::da_invalid_condition_number()),
@@ -78,6 +81,18 @@ impl ClientSession {
 fn leading_number(text: &[u8]) -> f64 {
     let digits: Vec<u8> = text.trim_ascii_start().iter().copied().take_while(u8::is_ascii_digit).collect();
     String::from_utf8_lossy(&digits).parse().unwrap_or(0.0)
+}
+
+/// What SIGNAL has said of a condition; of the number and the message the condition itself tells.
+fn signalled_item(signalled: &Signalled, item: ConditionItem) -> Option<Value> {
+    match item {
+        ConditionItem::MessageText | ConditionItem::MysqlErrno => None,
+        ConditionItem::ReturnedSqlstate => Some(Value::from(&*String::from_utf8_lossy(&signalled.state))),
+        _ => {
+            let said = signalled.items.iter().find(|(of, _)| *of == item);
+            Some(Value::from(said.map_or("", |(_, text)| text.as_str())))
+        }
+    }
 }
 
 /// What is known of a condition. Nobody says yet which table, column or constraint it is about, as in MySQL.

@@ -264,6 +264,13 @@ fn name_of(statement: &Statement<'_>) -> Option<&'static str> {
         S::SetDefaultRole { .. } => "Com_alter_user_default_role",
         S::ResetPersist { .. } => "Com_reset",
         S::GetDiagnostics(_) => "Com_get_diagnostics",
+        S::Signal(signal) => {
+            if signal.again {
+                "Com_resignal"
+            } else {
+                "Com_signal"
+            }
+        }
         S::Help => "Com_help",
         S::Shutdown => "Com_shutdown",
         S::Xa(xa) => match xa {

@@ -54,6 +54,7 @@ mod session_track;
 mod set;
 mod shared;
 mod show;
+mod signal;
 pub mod sink;
 mod stages;
 mod status;

@@ -55,6 +55,7 @@ pub(crate) fn is_preparable(statement: &Statement<'_>) -> bool {
         | Statement::CreateRole { .. }
         | Statement::DropRole { .. }
         | Statement::GetDiagnostics(_)
+        | Statement::Signal(_)
         | Statement::Help
         | Statement::Shutdown => false,
         Statement::Show(show) => {

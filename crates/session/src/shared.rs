@@ -78,6 +78,8 @@ pub struct Shared {
     spill: OnceLock<Arc<spill::Directory>>,
     /// What SET PERSIST keeps, where there is a data directory.
     persisted: OnceLock<Persisted>,
+    /// Ends the server as an operator's signal does.
+    stopper: OnceLock<Stopper>,
     /// When the server started.
     pub started: Instant,
     /// When FLUSH STATUS was last said, in milliseconds after that.
@@ -94,7 +96,23 @@ pub struct Shared {
     flush_policy: AtomicU32,
 }
 
+/// Begins to stop the server; the text says why, for its log.
+type Stopper = Box<dyn Fn(&str) + Send + Sync>;
+
 impl Shared {
+    /// Says how the statement SHUTDOWN ends the server. Once, before there are sessions.
+    pub fn set_stopper(&self, stopper: Stopper) {
+        // Told a second time it stays what it was.
+        let _ = self.stopper.set(stopper);
+    }
+
+    /// SHUTDOWN: the server begins to stop, and the statement is answered before its connection ends. 1235 where nobody has said how.
+    pub(crate) fn shut_down(&self, user: &str) -> Result<(), SqlError> {
+        let stopper = self.stopper.get().ok_or_else(|| mysql_error::codes::not_supported_yet("SHUTDOWN"))?;
+        stopper(&format!("SHUTDOWN by {user}"));
+        Ok(())
+    }
+
     /// Shared parts over an open engine and catalogue.
     pub fn new(engine: Arc<Engine>, catalog: Arc<Catalog>, accounts: AccountStore) -> Arc<Shared> {
         let variables = GlobalVariables::new();
@@ -124,6 +142,7 @@ impl Shared {
             kinds: Default::default(),
             spill: OnceLock::new(),
             persisted: OnceLock::new(),
+            stopper: OnceLock::new(),
             started: Instant::now(),
             flushed_ms: AtomicU64::new(0),
             deadlock_log: DeadlockLog::new(),

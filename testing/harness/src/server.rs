@@ -89,6 +89,11 @@ impl Server {
         child.wait().ok()?.code()
     }
 
+    /// Waits until the process has ended by itself, and returns its exit code.
+    pub fn wait(&mut self) -> Option<i32> {
+        self.child.take()?.wait().ok()?.code()
+    }
+
     /// Ends the process with SIGKILL.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

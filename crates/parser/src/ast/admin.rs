@@ -341,6 +341,26 @@ pub enum Diagnosed<'a> {
     },
 }
 
+/// SIGNAL and RESIGNAL.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Signal<'a> {
+    /// RESIGNAL.
+    pub again: bool,
+    /// What is raised; RESIGNAL may leave it out.
+    pub condition: Option<Raised<'a>>,
+    /// What is said of it: literals and variables.
+    pub items: &'a [(ConditionItem, Expr<'a>)],
+}
+
+/// A condition that SIGNAL raises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Raised<'a> {
+    /// `SQLSTATE 'value'`.
+    State(&'a [u8]),
+    /// A condition that a stored program has declared.
+    Named(&'a str),
+}
+
 macro_rules! diagnostics_items {
     ($(#[$doc:meta])* $name:ident { $($item:ident $word:literal;)* }) => {
         $(#[$doc])*
@@ -354,6 +374,14 @@ macro_rules! diagnostics_items {
             pub fn of(word: &str) -> Option<$name> {
                 $(if word.eq_ignore_ascii_case($word) { return Some($name::$item); })*
                 None
+            }
+
+            /// Its name.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $($name::$item => $word,)*
+                }
             }
         }
     };

@@ -1,7 +1,7 @@
-//! GET DIAGNOSTICS. Its words are ordinary names everywhere else, so they are compared by their text and are no words of the grammar.
+//! GET DIAGNOSTICS, SIGNAL and RESIGNAL. Their words are ordinary names everywhere else, so they are compared by their text and are no words of the grammar.
 
 use super::{PResult, Parser};
-use crate::ast::{ConditionItem, Diagnosed, Expr, GetDiagnostics, Statement, StatementItem};
+use crate::ast::{ConditionItem, Diagnosed, Expr, GetDiagnostics, Raised, Signal, Statement, StatementItem};
 use crate::error::ParseError;
 use crate::keyword::Kw;
 use crate::lexer::Tok;
@@ -25,6 +25,37 @@ impl<'a> Parser<'a> {
             Diagnosed::Statement(self.list(|p| p.diagnosed_item(StatementItem::of))?)
         };
         Ok(Statement::GetDiagnostics(self.arena.alloc(GetDiagnostics { stacked, about })))
+    }
+
+    /// `SIGNAL {SQLSTATE [VALUE] 'value' | name} [SET ITEM = value, …]`, and RESIGNAL, where all of it may be missing.
+    #[inline(never)]
+    pub(super) fn signal(&mut self) -> PResult<Statement<'a>> {
+        let again = self.at(Kw::RESIGNAL);
+        self.bump();
+        let condition = if self.eat(Kw::SQLSTATE) {
+            self.eat(Kw::VALUE);
+            Some(Raised::State(self.string()?))
+        } else if again && (self.at_end() || self.at(Kw::SET)) {
+            None
+        } else {
+            Some(Raised::Named(self.name()?))
+        };
+        let items = if self.eat(Kw::SET) { self.list(Self::signal_item)? } else { &[] };
+        Ok(Statement::Signal(self.arena.alloc(Signal { again, condition, items })))
+    }
+
+    /// `ITEM = value`.
+    fn signal_item(&mut self) -> PResult<(ConditionItem, Expr<'a>)> {
+        let found = if Self::is_name(self.tok) { ConditionItem::of(self.name_text(self.tok)?) } else { None };
+        // The state is said once, by what is raised.
+        let Some(item) = found.filter(|item| *item != ConditionItem::ReturnedSqlstate) else { return Err(self.unexpected()) };
+        self.bump();
+        self.expect_tok(Tok::Eq)?;
+        // Names would be variables of a stored program.
+        if Self::is_name(self.tok) {
+            return Err(self.unexpected());
+        }
+        Ok((item, self.condition_number()?))
     }
 
     /// `@variable = ITEM`.

@@ -81,6 +81,7 @@ impl<'a> Parser<'a> {
             Kw::GRANT | Kw::REVOKE => self.grant(),
             Kw::XA => self.xa(),
             Kw::GET => self.get_diagnostics(),
+            Kw::SIGNAL | Kw::RESIGNAL => self.signal(),
             Kw::HELP => {
                 self.bump();
                 self.alias()?;
@@ -128,8 +129,6 @@ impl<'a> Parser<'a> {
         let what = match self.tok.kw {
             Kw::HANDLER => "HANDLER",
             Kw::RESET => "RESET",
-            Kw::SIGNAL => "SIGNAL",
-            Kw::RESIGNAL => "RESIGNAL",
             Kw::INSTALL => "INSTALL",
             Kw::UNINSTALL => "UNINSTALL",
             Kw::PURGE => "PURGE BINARY LOGS",

@@ -295,8 +295,21 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::Replicas => Ok(Table::new(&named(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"]))),
         ShowKind::Profiles => Ok(profiles::profiles(session)),
         ShowKind::Profile { parts, query, limit } => profiles::profile(session, parts, *query, limit.as_ref()),
+        // There are none yet.
+        ShowKind::CreateTrigger(name) => {
+            schema_of(session, name.schema)?;
+            Err(codes::trg_does_not_exist().into())
+        }
+        ShowKind::CreateEvent(name) => Err(codes::event_does_not_exist(name.name).into()),
+        ShowKind::CreateProcedure(name) => Err(codes::sp_does_not_exist("PROCEDURE", name.name).into()),
+        ShowKind::CreateFunction(name) if !is_in_sys(session, name) => Err(codes::sp_does_not_exist("FUNCTION", name.name).into()),
         other => Err(codes::not_supported_yet(format!("SHOW {}", name_of(other))).into()),
     }
+}
+
+/// Whether a function would be one of `sys`, whose texts are not told.
+fn is_in_sys(session: &ClientSession, name: &ObjectName<'_>) -> bool {
+    name.schema.or(session.core.database.as_deref()).is_some_and(|schema| schema.eq_ignore_ascii_case(virtual_tables::SYS))
 }
 
 fn name_of(what: &ShowKind<'_>) -> String {
