@@ -51,6 +51,9 @@ struct Lookup<'a> {
     rows_together: Cell<usize>,
 }
 
+/// Rows that each left row is expected to find at least, for chunks although the left rows come one by one: what is joined next gets many.
+const FOUND_MIN: f64 = 64.0;
+
 /// What gets the pairs: with the left row of each.
 type Pass<'p, 'a> = &'p mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk) -> Result<Flow>;
 
@@ -95,7 +98,7 @@ impl<'a> Exec<'a> {
             && self.plain_read == Read::Snapshot
             && table.keep_row.is_none()
             && points(table).is_some()
-            && (self.prefers_batches(outer) || table.key_batches == KeyBatches::Always)
+            && (self.prefers_batches(outer) || table.key_batches == KeyBatches::Always || table.rows >= FOUND_MIN)
     }
 
     /// Whether a nested loop is over ranges that are scanned by chunks: not over keys, whose rows are fewer.
