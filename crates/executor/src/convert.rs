@@ -83,6 +83,33 @@ pub fn number(v: &Value, context: &dyn StatementContext) -> Option<Number> {
     })
 }
 
+/// The digits of a date, a moment or a time that is written as text.
+pub fn moment_number(text: &[u8], context: &dyn StatementContext) -> Option<f64> {
+    let value = if text.get(4) == Some(&b'-') {
+        let parsed = types::parse_datetime_full(text, SqlMode::NONE)?;
+        if parsed.has_time { Value::DateTime(parsed.value) } else { Value::Date(parsed.value.date()) }
+    } else {
+        Value::Time(types::parse_time(text)?)
+    };
+    number(&value, context).as_ref().map(number_f64)
+}
+
+/// A moment or a time with a fraction as a whole number of its digits: the fraction rounds its seconds, which carry (`23:59:59.5` is 240000), and is cut where
+/// `sql_mode` says so.
+fn whole_moment(v: &Value, context: &dyn StatementContext) -> Option<i64> {
+    let cut = context.sql_mode().contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+    match v {
+        Value::DateTime(at) if at.microsecond() != 0 => {
+            // Past the last year the fraction is cut.
+            let at = if cut { *at } else { at.round(0).unwrap_or(*at) };
+            Some(at.to_number() as i64)
+        }
+        Value::Time(t) if t.microsecond() != 0 => Some(if cut { t.to_number() } else { t.round(0).to_number() }),
+        Value::Timestamp(t) => whole_moment(&Value::DateTime(local_time(*t, context)), context),
+        _ => None,
+    }
+}
+
 /// A number as a decimal; `None` past 65 digits.
 pub fn number_decimal(n: &Number) -> Option<Decimal> {
     match n {
@@ -105,6 +132,9 @@ pub fn number_f64(n: &Number) -> f64 {
 
 /// A value as a signed integer, rounded; values out of range stop at the end.
 pub fn to_i64(v: &Value, context: &dyn StatementContext) -> i64 {
+    if let Some(whole) = whole_moment(v, context) {
+        return whole;
+    }
     match number(v, context) {
         None => 0,
         Some(Number::Int(i)) => i,
@@ -116,6 +146,9 @@ pub fn to_i64(v: &Value, context: &dyn StatementContext) -> i64 {
 
 /// A value as 64 bits for bit operators.
 pub fn to_u64(v: &Value, context: &dyn StatementContext) -> u64 {
+    if let Some(whole) = whole_moment(v, context) {
+        return whole as u64;
+    }
     match number(v, context) {
         None => 0,
         Some(Number::Int(i)) => i as u64,

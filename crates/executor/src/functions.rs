@@ -133,6 +133,10 @@ impl Exec<'_> {
                 Value::Decimal(d) if d.is_zero() => Value::Decimal(Decimal::ZERO),
                 other => other,
             }),
+            F::TextMoment => Ok(match self.eval(&args[0])? {
+                Value::Bytes(text) => convert::moment_number(&text, &*self.context).map_or(Value::Null, Value::Double),
+                other => other,
+            }),
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
             F::User => Ok(Value::from(self.context.user())),

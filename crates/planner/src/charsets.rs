@@ -93,8 +93,8 @@ pub(crate) fn takes_bytes(func: Func) -> bool {
 
 /// Whether a function makes text of its own, in the connection's character set, whatever its argument's is.
 pub(crate) fn makes_own_text(func: Func) -> bool {
-    use Func::{BinToUuid, Hex, Inet6Ntoa, Md5, Sha1, Sha2, ToBase64};
-    matches!(func, BinToUuid | Hex | Inet6Ntoa | Md5 | Sha1 | Sha2 | ToBase64)
+    use Func::{AddTime, BinToUuid, DayName, Hex, Inet6Ntoa, Md5, MonthName, Sha1, Sha2, SubTime, ToBase64};
+    matches!(func, AddTime | BinToUuid | DayName | Hex | Inet6Ntoa | Md5 | MonthName | Sha1 | Sha2 | SubTime | ToBase64)
 }
 
 /// The arguments of WEIGHT_STRING(): `AS BINARY(n)` is about the first one's bytes, `AS CHAR(n)` stays a second argument.

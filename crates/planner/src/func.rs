@@ -95,6 +95,8 @@ functions! {
     PadChar "padded char" 1..=1 Special;
     // A computed decimal that is stored as text: zero has no fraction (no call of a statement has the name).
     BareZero "bare zero" 1..=1 Special;
+    // A date or time that a function has made as text, as the number of its digits (no call of a statement has the name).
+    TextMoment "text moment" 1..=1 Special;
     // Strings
     Concat "concat" 1..=MANY Str;
     ConcatWs "concat_ws" 2..=MANY Str;

@@ -9,11 +9,25 @@ use types::{Collation, ColumnType, TypeKind, Value};
 
 /// What an operand of arithmetic, of a comparison with a number, or of a sum counts as.
 pub fn member_number(e: Expr) -> Expr {
+    if is_text_moment(&e) {
+        return moment_of_text(e);
+    }
     if !typing::has_members(&e.ty) {
         return hexadecimal_number(e);
     }
     let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::double() };
     Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
+}
+
+/// Whether a function of dates and times makes text here, because its operand is text or a number.
+pub fn is_text_moment(e: &Expr) -> bool {
+    e.ty.kind == TypeKind::Char && matches!(e.kind, ExprKind::DateAdd { .. } | ExprKind::Func(Func::AddTime | Func::SubTime, _))
+}
+
+/// Such text as the number that the date or time is: `DATE_ADD('2024-01-31', INTERVAL 1 DAY) + 0` is 20240201.
+pub fn moment_of_text(e: Expr) -> Expr {
+    let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::double() };
+    Expr { kind: ExprKind::Func(Func::TextMoment, vec![e]), ty }
 }
 
 /// Text as the number that it begins with, and a hexadecimal literal as the number that it is.

@@ -380,6 +380,7 @@ fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
         ExprKind::Func(Func::User | Func::CurrentUser | Func::CurrentRole | Func::Version | Func::Database, _) => SYSTEM,
         _ if !is_string_class(&expr.ty) => 5,
         ExprKind::Func(func, _) if crate::charsets::makes_own_text(*func) => COERCIBLE,
+        ExprKind::DateAdd { .. } => COERCIBLE,
         ExprKind::Slot(_) => IMPLICIT,
         ExprKind::Subquery(_, kind) => match **kind {
             SubqueryKind::Scalar { coercibility } => coercibility,

@@ -171,6 +171,16 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The rest of any expression that begins with `left`.
+    pub(super) fn any_infix(&mut self, left: Expr<'a>) -> PResult<Expr<'a>> {
+        self.infix(left, OR)
+    }
+
+    /// The rest of what a sum or difference has on its right, which begins with `left`.
+    pub(super) fn summand(&mut self, left: Expr<'a>) -> PResult<Expr<'a>> {
+        self.infix(left, ADD + 1)
+    }
+
     #[inline(never)]
     fn binary(&mut self, left: Expr<'a>, op: BinaryOp, bound: u8) -> PResult<Expr<'a>> {
         let start = left.span.start;

@@ -587,7 +587,8 @@ impl<'a> Parser<'a> {
                 Ok(self.node(start, ExprKind::DateAdd { expr: left, amount, unit, subtract }))
             }
             Amount::List(args) => {
-                let right = self.function(call_start, ObjectName { schema: None, name }, args);
+                let call = self.function(call_start, ObjectName { schema: None, name }, args);
+                let right = self.summand(call)?;
                 let right = self.arena.alloc(right);
                 let op = if subtract { crate::ast::BinaryOp::Sub } else { crate::ast::BinaryOp::Add };
                 Ok(self.node(start, ExprKind::Binary { op, left, right }))
@@ -596,10 +597,14 @@ impl<'a> Parser<'a> {
     }
 
     fn interval_amount(&mut self) -> PResult<Amount<'a>> {
-        let amount = self.expr()?;
-        Ok(match amount.kind {
+        if !self.at_tok(Tok::LParen) {
+            return Ok(Amount::One(self.expr()?));
+        }
+        let first = self.simple()?;
+        Ok(match first.kind {
+            // The function's arguments: what follows is about its value.
             ExprKind::Row(args) => Amount::List(args),
-            _ => Amount::One(amount),
+            _ => Amount::One(self.any_infix(first)?),
         })
     }
 

@@ -4,7 +4,7 @@ use crate::binder::{Binder, Result};
 use crate::charsets::named_charset;
 use crate::expr::{CastTo, Expr, ExprKind, Unit};
 use crate::func::Func;
-use crate::members::hexadecimal_number;
+use crate::members::{hexadecimal_number, is_text_moment, moment_of_text};
 use crate::typing::{self, Class, class};
 use crate::widths;
 use mysql_error::codes;
@@ -59,6 +59,7 @@ impl<'c> Binder<'c> {
             _ => return Err(codes::not_supported_yet("CAST to this type")),
         };
         let operand = match target {
+            CastTo::Decimal { .. } | CastTo::Double | CastTo::Float if is_text_moment(&operand) => moment_of_text(operand),
             CastTo::Signed | CastTo::Unsigned | CastTo::Double | CastTo::Float | CastTo::Decimal { .. } | CastTo::Year => {
                 hexadecimal_number(operand)
             }

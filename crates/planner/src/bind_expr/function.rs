@@ -7,7 +7,7 @@ use crate::charsets;
 use crate::conditions::bool_type;
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::{self, Func, Returns};
-use crate::members::member_number;
+use crate::members::{is_text_moment, member_number};
 use crate::typing::{self, Class, class};
 use crate::widths;
 use mysql_error::{SqlError, codes};
@@ -115,7 +115,7 @@ impl<'c> Binder<'c> {
                 ExprKind::Slot(_) => self.coercibility_within(&args[0]),
                 _ => typing::coercibility_in_union(&args[0]),
             };
-            return Ok(Expr::literal(Value::Int(i64::from(rank)), ColumnType::bigint().not_null()));
+            return Ok(Expr::literal(Value::Int(i64::from(rank)), ColumnType { length: 10, ..ColumnType::bigint() }.not_null()));
         }
         if matches!(func, Func::StrCmp | Func::FindInSet) {
             let collation = self.collation_for(&[&args[0], &args[1]], func.name())?;
@@ -133,7 +133,7 @@ impl<'c> Binder<'c> {
         }
         for (at, arg) in args.iter_mut().enumerate() {
             let members = typing::has_members(&arg.ty);
-            if (arg.ty.unsigned || members) && wants_number(func, at, members) {
+            if (arg.ty.unsigned || members || is_text_moment(arg)) && wants_number(func, at, members) {
                 let placeholder = Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
                 *arg = member_number(std::mem::replace(arg, placeholder));
             }
@@ -244,6 +244,7 @@ impl<'c> Binder<'c> {
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
             Func::AnyValue | Func::YearOperand | Func::BareZero | Func::JsonNamed => first.clone(),
+            Func::TextMoment => ColumnType { nullable: first.nullable, ..ColumnType::double() },
             Func::Year => ColumnType::year_number(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
             Func::JsonValue => args[5].ty.clone(),

@@ -354,7 +354,7 @@ impl Names {
                 out.push_str("end)");
             }
             // A column as it is read, a number as it is stored.
-            ExprKind::Func(Func::PadChar | Func::BareZero, args) => args.iter().for_each(|e| self.write(e, quoted, out)),
+            ExprKind::Func(Func::PadChar | Func::BareZero | Func::TextMoment, args) => args.iter().for_each(|e| self.write(e, quoted, out)),
             ExprKind::Func(func, args) => self.call(func.name(), args.iter(), quoted, out),
             ExprKind::Cast(a, to) => {
                 out.push_str("cast(");

@@ -47,6 +47,12 @@ fn integer_double(value: f64) -> i128 {
 }
 
 fn as_integer(value: Value, context: &mut StoreContext<'_>) -> Result<i128> {
+    // Seconds round before they are digits, whatever `sql_mode` says of fractions.
+    let value = match value {
+        Value::DateTime(at) => Value::DateTime(at.round(0).unwrap_or(at)),
+        Value::Time(time) => Value::Time(time.round(0)),
+        other => other,
+    };
     Ok(match temporal_as_number(value) {
         Value::Int(v) => i128::from(v),
         Value::UInt(v) => i128::from(v),

@@ -132,6 +132,12 @@ impl Exec<'_> {
         let date_only = match &v {
             Value::Date(_) => true,
             Value::Bytes(b) => types::parse_datetime_full(b, SqlMode::NONE).is_some_and(|p| !p.has_time),
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
+                // What is behind the point says nothing of this.
+                let whole =
+                    convert::number(&v, &*self.context).and_then(|n| convert::number_decimal(&n)?.truncate(0).to_i64().ok()).unwrap_or(0);
+                types::datetime_from_number(whole, self.context.sql_mode()).is_some_and(|(_, has_time)| !has_time)
+            }
             _ => false,
         };
         let Some(at) = at else { return self.bad_temporal("datetime", &v) };
