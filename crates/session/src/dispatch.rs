@@ -38,7 +38,6 @@ impl ClientSession {
             });
         }
         self.shared().kinds.count(statement);
-        self.stage("checking permissions", "run_statement");
         authorize(self, statement)?;
         self.stage("executing", "run_statement");
         // SHOW WARNINGS and its like report on the statement before, and so does GET DIAGNOSTICS; all others begin a new list.

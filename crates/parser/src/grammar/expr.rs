@@ -98,7 +98,8 @@ impl<'a> Parser<'a> {
     }
 
     /// Operators after `left`, as long as they bind at least as tightly as `level`.
-    pub(super) fn infix(&mut self, mut left: Expr<'a>, level: u8) -> PResult<Expr<'a>> {
+    #[inline(always)]
+    fn infix(&mut self, mut left: Expr<'a>, level: u8) -> PResult<Expr<'a>> {
         loop {
             let (op, bound) = match self.tok.tok {
                 Tok::Eq => (BinaryOp::Eq, COMPARISON),
@@ -173,12 +174,18 @@ impl<'a> Parser<'a> {
 
     /// The rest of any expression that begins with `left`.
     pub(super) fn any_infix(&mut self, left: Expr<'a>) -> PResult<Expr<'a>> {
-        self.infix(left, OR)
+        self.rest(left, OR)
     }
 
     /// The rest of what a sum or difference has on its right, which begins with `left`.
     pub(super) fn summand(&mut self, left: Expr<'a>) -> PResult<Expr<'a>> {
-        self.infix(left, ADD + 1)
+        self.rest(left, ADD + 1)
+    }
+
+    /// The operators once more, for those who have the left operand already: so that all others have them inlined.
+    #[inline(never)]
+    fn rest(&mut self, left: Expr<'a>, level: u8) -> PResult<Expr<'a>> {
+        self.infix(left, level)
     }
 
     #[inline(never)]
