@@ -97,14 +97,15 @@ pub fn moment_number(text: &[u8], context: &dyn StatementContext) -> Option<f64>
 /// A moment or a time with a fraction as a whole number of its digits: the fraction rounds its seconds, which carry (`23:59:59.5` is 240000), and is cut where
 /// `sql_mode` says so.
 fn whole_moment(v: &Value, context: &dyn StatementContext) -> Option<i64> {
-    let cut = context.sql_mode().contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+    // Most values are no moments, and need not ask.
+    let cut = || context.sql_mode().contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
     match v {
         Value::DateTime(at) if at.microsecond() != 0 => {
             // Past the last year the fraction is cut.
-            let at = if cut { *at } else { at.round(0).unwrap_or(*at) };
+            let at = if cut() { *at } else { at.round(0).unwrap_or(*at) };
             Some(at.to_number() as i64)
         }
-        Value::Time(t) if t.microsecond() != 0 => Some(if cut { t.to_number() } else { t.round(0).to_number() }),
+        Value::Time(t) if t.microsecond() != 0 => Some(if cut() { t.to_number() } else { t.round(0).to_number() }),
         Value::Timestamp(t) => whole_moment(&Value::DateTime(local_time(*t, context)), context),
         _ => None,
     }

@@ -60,14 +60,14 @@ const BECOMING_FIXED: [&str; 3] = ["character_set_database", "collation_database
 
 /// What MySQL warns of when a statement reads a variable by its name.
 pub(crate) fn of_reading(name: &str) -> Option<SqlError> {
-    let shown = format!("@@{name}");
-    if GOING.contains(&name) {
-        let text = format!("'{shown}' is deprecated and will be removed in a future release.");
-        return Some(SqlError::with_message(codes::ER_WARN_DEPRECATED_SYNTAX, text));
-    }
-    let (_, instead) = RENAMED.into_iter().find(|(old, _)| *old == name)?;
-    // Of variables MySQL ends the sentence.
-    let text = format!("'{shown}' is deprecated and will be removed in a future release. Please use {instead} instead.");
+    let instead = if GOING.contains(&name) {
+        String::new()
+    } else {
+        // Of variables MySQL ends the sentence.
+        let (_, instead) = RENAMED.into_iter().find(|(old, _)| *old == name)?;
+        format!(" Please use {instead} instead.")
+    };
+    let text = format!("'@@{name}' is deprecated and will be removed in a future release.{instead}");
     Some(SqlError::with_message(codes::ER_WARN_DEPRECATED_SYNTAX, text))
 }
 
