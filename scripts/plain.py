@@ -24,6 +24,7 @@ The rest of the matrix in about twenty minutes, one slice of 3 s each: `plain.py
 Needs ../shared/peers (or PEERS=DIR) with MySQL 9.7 installed, gcc, and a machine that does nothing else.
 """
 import argparse
+import functools
 import json
 import math
 import os
@@ -300,7 +301,7 @@ def measure_slice(cell, name, server, number):
         done = subprocess.CompletedProcess([], 1, "", "the client did not come to its end in 100 s")
     slice_ = json.loads(done.stdout) if done.returncode == 0 else {"failed_run": done.stderr.strip()[-500:]}
     slice_.update(cell=cell.name, server=name, number=number, at=time.strftime("%F %T"), load_average=os.getloadavg()[0])
-    slice_["commit"] = COMMIT
+    slice_["commit"] = commit()
     with open(SLICES, "a") as out:
         out.write(json.dumps(slice_) + "\n")
     print(f"{time.strftime('%T')} {cell.name:42} {name:9} {done.stderr.strip()[:170]}", file=sys.stderr)
@@ -330,7 +331,11 @@ def run_slice(cell, name, server, number):
     )
 
 
-COMMIT = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+@functools.cache
+def commit():
+    """Of what the program that is measured was built, by its own word: the work tree may have gone on since."""
+    said = subprocess.run([ALTIPLANO, "version"], capture_output=True, text=True).stdout
+    return next(line.split()[1] for line in said.splitlines() if line.startswith("commit"))
 
 
 def measure(all_cells):
@@ -413,6 +418,8 @@ class Figures:
         self.p95, self.p99 = (middle([s["latency_ms"][p] for s in slices]) for p in ("p95", "p99"))
         self.min_rate = middle([s["tps_min"] for s in slices])
         self.client = middle([s.get("client_cores", 0) for s in slices])
+        wakes = {kind: sum(s.get("status", {}).get(f"Altiplano_log_wakes_{kind}", 0) for s in slices) for kind in ("useful", "useless")}
+        self.in_vain = wakes["useless"] / sum(wakes.values()) if any(wakes.values()) else None
         self.errors = sum(sum(s["errors"].values()) for s in slices)
         self.broken = sum(s["refused"] + s["lost"] for s in slices)
         self.wrong = [s["check"] for s in slices if s["check"].startswith("WRONG")]
@@ -575,12 +582,12 @@ def report(found):
     variants = {name: servers for name, servers in found.items() if "/without-" in name and {"base", "variant"} <= servers.keys()}
     if variants:
         cut += ["**One mechanism off at a time**: what is left without it (`altiplano serve --without NAME`), alternating with the whole.\n"]
-        cut += ["| without | workload | connections | whole tx/s | without tx/s | worth | CPU whole | CPU without |", "|---|---|--:|--:|--:|--:|--:|--:|"]
+        cut += ["| without | workload | connections | whole tx/s | without tx/s | worth | CPU whole | CPU without | commits woken in vain, whole | without |", "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
         for name, servers in sorted(variants.items(), key=lambda v: (v[0].split("/")[3], v[0].split("/")[0], int(v[0].split("/")[4]))):
             workload, _, _, without, n = name.split("/")
             whole, less = servers["base"], servers["variant"]
             worth = ratio(whole, less)
-            cut.append(f"| {without[8:]} | {workload} | {int(n):,} | {number(whole.rate)} | {number(less.rate)} | {number(worth, '{:.2f}x')} | {number(whole.cpu, '{:,.1f}')} | {number(less.cpu, '{:,.1f}')} |")
+            cut.append(f"| {without[8:]} | {workload} | {int(n):,} | {number(whole.rate)} | {number(less.rate)} | {number(worth, '{:.2f}x')} | {number(whole.cpu, '{:,.1f}')} | {number(less.cpu, '{:,.1f}')} | {number(whole.in_vain, '{:.1%}')} | {number(less.in_vain, '{:.1%}')} |")
         cut.append("")
     return "\n".join(cut)
 

@@ -4,6 +4,7 @@ use crate::controller::{Controller, Sample};
 use crate::gate::{Gate, SLOTS_MAX};
 use crate::mode::Mode;
 use crate::slot::{State, ticks_between};
+use env::IdleTime;
 use metrics::Counter;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ pub const TICK: Duration = Duration::from_millis(5);
 pub const GRACE_TICKS: u32 = 8;
 /// How long a statement works before it goes to the long lane, and how long a turn there is.
 pub const SLICE_TICKS: u32 = 6;
-/// A slot whose statement has neither ended nor looked around for so long is made up for by another one.
+/// A slot whose statement has neither ended nor looked around for so long is made up for by another one, see [`Control::make_up_for`].
 const STILL_TICKS: u32 = 20;
 /// Ticks from one sample of throughput to the next.
 const SAMPLE_TICKS: u32 = 20;
@@ -84,6 +85,14 @@ struct Control {
     /// Since the last sample; and those at which somebody waited.
     ticks: u32,
     waited: u32,
+    idle: IdleTime,
+    /// The share of processor time that was idle before the last sample; all of it, as long as that is not known.
+    spare: f64,
+    /// Transactions that had ended by the last tick at which some had since the one before, and ticks since then.
+    ended: u64,
+    ticks_without_end: u32,
+    /// Slots beyond the limit, for those that stand still.
+    extra: u32,
 }
 
 /// Who may work.
@@ -109,7 +118,7 @@ impl Admission {
     /// For a machine with so many processors.
     pub fn new(mode: Mode, processors: u32) -> Arc<Admission> {
         let processors = processors.max(1);
-        let controller = Controller::new((2 * processors).clamp(4, SLOTS_MAX), SLOTS_MAX, (8 * processors).clamp(32, 256));
+        let controller = Controller::new((2 * processors).clamp(4, SLOTS_MAX), SLOTS_MAX, (8 * processors).clamp(16, 256));
         let admission = Arc::new(Admission {
             gate: Gate::new(controller.limit(), processors.max(2)),
             on: AtomicBool::new(false),
@@ -119,7 +128,19 @@ impl Admission {
             control: Mutex::with_order(
                 Rank::Admission,
                 0,
-                Control { mode: Mode::Off, controller, last: Instant::now(), completed: 0, ticks: 0, waited: 0 },
+                Control {
+                    mode: Mode::Off,
+                    controller,
+                    last: Instant::now(),
+                    completed: 0,
+                    ticks: 0,
+                    waited: 0,
+                    idle: IdleTime::new(),
+                    spare: 1.0,
+                    ended: 0,
+                    ticks_without_end: 0,
+                    extra: 0,
+                },
             ),
             counters: Counters::default(),
         });
@@ -198,32 +219,14 @@ impl Admission {
         let revoked = self.gate.revoke_idle(GRACE_TICKS);
         self.counters.revoked.add(revoked.into());
         let mut control = self.control.lock();
-        let limit = self.sampled_limit(&mut control);
+        let completed = self.counters.completed.get();
+        control.tick(self.gate.waiting() > 0, completed);
+        let limit = control.limit();
         let still = self.gate.states().filter(|state| matches!(state, State::Working(since) if ticks_between(*since, now) > STILL_TICKS));
-        let limit = limit.saturating_add(still.count() as u32);
+        let limit = limit.saturating_add(control.make_up_for(still.count() as u32));
         if limit != self.gate.limit() {
             self.gate.set_limit(limit);
         }
-    }
-
-    fn sampled_limit(&self, control: &mut Control) -> u32 {
-        match control.mode {
-            Mode::Off => return SLOTS_MAX,
-            Mode::Fixed(count) => return count,
-            Mode::Adaptive => {}
-        }
-        control.waited += u32::from(self.gate.waiting() > 0);
-        control.ticks += 1;
-        if control.ticks >= SAMPLE_TICKS {
-            let completed = self.counters.completed.get();
-            let micros = u64::try_from(control.last.elapsed().as_micros()).unwrap_or(u64::MAX);
-            // Where threads are shared the queue may be empty for a moment while hundreds of clients have spoken.
-            let binding = control.waited * 4 >= control.ticks * 3;
-            let sample = Sample { completed: completed.saturating_sub(control.completed), micros, binding };
-            control.controller.sample(sample);
-            control.restart(completed);
-        }
-        control.controller.limit()
     }
 
     /// How many wait for a slot, and whether the slots are taken, by work or by transactions whose clients are to speak. `None` when nobody needs one.
@@ -281,9 +284,53 @@ impl Admission {
 
 impl Control {
     fn restart(&mut self, completed: u64) {
+        self.begin_sample(completed);
+        // What nobody waited for says nothing about what was idle.
+        self.idle.share();
+        self.spare = 1.0;
+        (self.ended, self.ticks_without_end) = (completed, 0);
+    }
+
+    fn begin_sample(&mut self, completed: u64) {
         self.last = Instant::now();
         self.completed = completed;
         self.ticks = 0;
         self.waited = 0;
+    }
+
+    /// A tick at which somebody waited, or not, and so many transactions have ended in all.
+    fn tick(&mut self, waits: bool, completed: u64) {
+        (self.ended, self.ticks_without_end) =
+            if completed == self.ended { (completed, self.ticks_without_end + 1) } else { (completed, 0) };
+        self.waited += u32::from(waits);
+        self.ticks += 1;
+        if self.ticks < SAMPLE_TICKS {
+            return;
+        }
+        self.spare = self.idle.share().unwrap_or(1.0);
+        if self.mode == Mode::Adaptive {
+            let micros = u64::try_from(self.last.elapsed().as_micros()).unwrap_or(u64::MAX);
+            // Where threads are shared the queue may be empty for a moment while hundreds of clients have spoken.
+            let binding = self.waited * 4 >= self.ticks * 3;
+            self.controller.sample(Sample { completed: completed.saturating_sub(self.completed), micros, binding, spare: self.spare });
+        }
+        self.begin_sample(completed);
+    }
+
+    /// Slots in all, but for those that stand still.
+    fn limit(&self) -> u32 {
+        match self.mode {
+            Mode::Off => SLOTS_MAX,
+            Mode::Fixed(count) => count,
+            Mode::Adaptive => self.controller.limit(),
+        }
+    }
+
+    /// Slots beyond the limit where so many stand still. On processors that are busy they may only wait for their turn there: another one would make that longer for all, and so stand still others. Then
+    /// none is added, unless nothing ends at all.
+    fn make_up_for(&mut self, still: u32) -> u32 {
+        let adds = self.spare >= IdleTime::SPARE || self.ticks_without_end > STILL_TICKS;
+        self.extra = if adds { still } else { self.extra.min(still) };
+        self.extra
     }
 }

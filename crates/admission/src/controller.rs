@@ -7,10 +7,16 @@
 //! After each decision it tries the other direction, or goes on in the one that paid; where neither pays it rests for longer and
 //! longer, until the throughput changes.
 //!
+//! *More slots are tried only while processors are idle.* More transactions at work keep processors busy that wait for disks, locks or clients; busy ones they only make change between more of
+//! them, with colder caches. (Tried nevertheless, on two busy processors, twice as many slots let so many threads run that even what came back to the old number was measured in their aftermath: trials
+//! went on for seconds at half the rate, and noise took some for a success.) So what is lost by too few slots shows as idle time, and leads upwards from anywhere.
+//!
 //! It is a pure function of its samples.
 
+use env::IdleTime;
+
 /// What was measured between two calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// Transactions that ended.
     pub completed: u64,
@@ -19,6 +25,8 @@ pub struct Sample {
     /// Somebody was waiting for a slot nearly all the time. Otherwise their number did not matter, and the sample says nothing, unless more slots were being
     /// tried: that nobody waits there is no reason not to ask what they bring.
     pub binding: bool,
+    /// The share of processor time that was idle.
+    pub spare: f64,
 }
 
 /// Pairs of measurements after which a trial that shows nothing is given up.
@@ -34,6 +42,8 @@ const STEP_MAX: f64 = 2.0;
 /// Samples of rest after a fruitless trial in both directions: doubled each time.
 const REST_MIN: u32 = 10;
 const REST_MAX: u32 = 160;
+/// A loss that ends a trial early, if two pairs and all until then have shown it.
+const LOSS: f64 = 0.2;
 /// A change of throughput that ends a rest.
 const CHANGE: f64 = 0.15;
 /// Weight of a sample in the running mean that is compared with the one at the beginning of the rest.
@@ -75,6 +85,8 @@ pub struct Controller {
     /// Rate when the rest began, and now; running means.
     rest_rate: Option<(f64, f64)>,
     next: Direction,
+    /// Idle time at the best known number, a running mean.
+    spare: Option<f64>,
     /// Trials that failed one after the other.
     failures: u32,
     raised: u64,
@@ -95,6 +107,7 @@ impl Controller {
             rest_next: REST_MIN,
             rest_rate: None,
             next: Direction::Up,
+            spare: None,
             failures: 0,
             raised: 0,
             lowered: 0,
@@ -127,6 +140,15 @@ impl Controller {
             return;
         }
         let rate = sample.completed as f64 / sample.micros as f64;
+        if !self.tries_more() {
+            let spare = self.spare.get_or_insert(sample.spare);
+            *spare += 2.0 * SMOOTHING * (sample.spare - *spare);
+            if self.is_busy() && self.trial.as_ref().is_some_and(|trial| trial.direction == Direction::Up) {
+                // It began while the load did.
+                self.trial = None;
+                return;
+            }
+        }
         if self.rest > 0 {
             let (before, now) = self.rest_rate.get_or_insert((rate, rate));
             *now += SMOOTHING * (rate - *now);
@@ -144,7 +166,16 @@ impl Controller {
             self.begin_trial();
             return;
         };
-        if !trial.take(rate) || trial.gains.len() < PAIRS_MIN {
+        if !trial.take(rate) {
+            return;
+        }
+        if trial.gains.len() >= 2 && trial.gains.iter().all(|gain| *gain < -LOSS) {
+            let direction = trial.direction;
+            self.trial = None;
+            self.failed(direction);
+            return;
+        }
+        if trial.gains.len() < PAIRS_MIN {
             return;
         }
         let (mean, error) = trial.gain();
@@ -188,7 +219,18 @@ impl Controller {
         }
     }
 
+    /// No processor was idle at the best known number of late.
+    fn is_busy(&self) -> bool {
+        self.spare.is_some_and(|spare| spare < IdleTime::SPARE)
+    }
+
     fn begin_trial(&mut self) {
+        if self.is_busy() {
+            self.next = Direction::Down;
+            if self.base == self.min {
+                return;
+            }
+        }
         for _ in 0..2 {
             let base = f64::from(self.base);
             let limit = match self.next {

@@ -16,11 +16,8 @@ fn run(arguments: &[&str], dir: &Path) -> Output {
     Command::new(PROGRAM).args(arguments).arg(dir).stdin(Stdio::null()).output().expect("runs")
 }
 
-/// Starts the program on a directory, which is to fail; what it says.
 fn refused(dir: &Path) -> String {
-    let output = run(&["serve", "--port", "0", "--buffer-pool-size", "64M", "--data-dir"], dir);
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    harness::refused(PROGRAM, dir)
 }
 
 /// Changes page 0 and seals it again.

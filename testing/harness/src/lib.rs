@@ -23,7 +23,7 @@ mod target;
 mod wait;
 
 pub use errors::code;
-pub use server::{NOT_STARTED, Server};
+pub use server::{NOT_STARTED, Server, refused};
 pub use statements::run_all;
 pub use sync_filter::with_sync_filter;
 pub use target::Target;

@@ -167,6 +167,29 @@ impl Server {
     }
 }
 
+/// Starts the program on a directory, which is to fail with exit code 1; what it says. Panics, and ends the server, if it serves.
+pub fn refused(program: &str, dir: &Path) -> String {
+    let mut child = Command::new(program)
+        .args(["serve", "--port", "0", "--buffer-pool-size", "64M", "--data-dir"])
+        .arg(dir)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the server binary");
+    let mut said = Vec::new();
+    for line in BufReader::new(child.stderr.take().expect("piped")).split(b'\n') {
+        said.extend_from_slice(&line.expect("the server's log"));
+        said.push(b'\n');
+        if said.windows(12).any(|words| words == b"listening on") {
+            let _ = child.kill();
+        }
+    }
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert_eq!(child.wait().expect("ends").code(), Some(1), "{said}");
+    said
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();

@@ -4,7 +4,7 @@
 //! to keep the processors busy, whatever the others wait for: locks, the disk, silent clients. It shrinks again when more work than that. Who waits for a slot of admission
 //! is as good as at work: more members would wait there as well, and those whose clients have spoken wait better on their seats, where they take no thread. So under load the crew is as
 //! large as the slots are many, and a few more, so that admission sees that its slots are wanted. (Making up for each member that
-//! waits, one by one, lets a busy machine run away: more open transactions, slower ones, more that wait.) Nothing is told by those who begin to wait: while no member listens,
+//! waits, one by one, lets a busy machine run away: more open transactions, slower ones, more that wait. So does taking statements that run for long for such that wait, while no processor is idle: they wait for a turn there.) Nothing is told by those who begin to wait: while no member listens,
 //! the monitor looks at what each serves, once in a tick, by what its connection shows anyway.
 //!
 //! Where turns take long, whatever for, those who want a short one must not stand behind them: a *probe* in the row of those whose clients have spoken tells that the row
@@ -13,6 +13,7 @@
 use super::epoll::Epoll;
 use super::listening::Listening;
 use super::seats::Report;
+use env::IdleTime;
 use session::connections::{Connection, Phase};
 use session::service::Load;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use sync::{Mutex, Rank};
 
 /// How often the monitor looks while nobody listens.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
-/// A statement that runs counts as working for so many ticks.
+/// A statement that runs counts as working for so many ticks, or for as long as no processor is idle, which is looked at as often.
 const RUNNING_TICKS: u64 = 20;
 /// A row that has not moved for so many ticks is looked at.
 const ROW_TICKS: u32 = 4;
@@ -72,7 +73,7 @@ impl Crew {
     /// Nobody yet.
     pub(crate) fn new(processors: u32) -> Self {
         // As many as `admission` begins with.
-        let base = processors.saturating_mul(8).clamp(32, 256);
+        let base = processors.saturating_mul(8).clamp(16, 256);
         Self {
             processors,
             base,
@@ -193,6 +194,7 @@ impl Crew {
     ) {
         // Ticks in which the row has not moved, and turns that had ended when that was looked at last.
         let (mut late, mut turns) = (0, 0);
+        let (mut idle, mut ticks, mut busy) = (IdleTime::new(), 0, false);
         loop {
             self.listening.sleep_while(|listened| (listened || self.is_empty()) && !self.is_closed());
             if self.is_closed() {
@@ -200,8 +202,13 @@ impl Crew {
             }
             self.listening.sleep_until(Instant::now() + TICK);
             if self.listening.somebody() {
-                late = 0;
+                (late, ticks, busy) = (0, 0, false);
+                idle.share();
                 continue;
+            }
+            ticks += 1;
+            if ticks % RUNNING_TICKS == 0 {
+                busy = idle.share().is_some_and(|share| share < IdleTime::SPARE);
             }
             late = if poller.probe() { late + 1 } else { 0 };
             let mut stands = false;
@@ -211,7 +218,7 @@ impl Crew {
                 turns = now;
             }
             let count = self.count();
-            let wanted = self.judge(count, self.working(), stands, open(), least(), load());
+            let wanted = self.judge(count, self.working(busy), stands, open(), least(), load());
             self.wanted.store(wanted, Ordering::Relaxed);
             for _ in count..wanted {
                 if !start() {
@@ -237,8 +244,8 @@ impl Crew {
         self.listening.notify();
     }
 
-    /// How many members work, or would if they had a processor.
-    fn working(&self) -> u32 {
+    /// How many members work, or would if they had a processor. `busy`: no processor is idle, so what runs for long does not wait for a disk but for its turn.
+    fn working(&self, busy: bool) -> u32 {
         let members = self.members.lock().clone();
         let works = |member: &Arc<Member>| {
             let Some(connection) = member.serves.lock().clone() else { return true };
@@ -250,7 +257,7 @@ impl Crew {
                 return false;
             }
             match connection.waits_for() {
-                None => still < RUNNING_TICKS,
+                None => busy || still < RUNNING_TICKS,
                 Some(what) => what == session::ADMISSION_WAIT,
             }
         };
