@@ -284,9 +284,11 @@ impl Admission {
 
 impl Control {
     fn restart(&mut self, completed: u64) {
+        // What was idle while nobody waited is not this load's. (Not looked at where pauses are short and many: it is a file to be read.)
+        if self.last.elapsed() >= TICK * SAMPLE_TICKS {
+            self.idle.share();
+        }
         self.begin_sample(completed);
-        // What nobody waited for says nothing about what was idle.
-        self.idle.share();
         self.spare = 1.0;
         (self.ended, self.ticks_without_end) = (completed, 0);
     }
@@ -300,8 +302,8 @@ impl Control {
 
     /// A tick at which somebody waited, or not, and so many transactions have ended in all.
     fn tick(&mut self, waits: bool, completed: u64) {
-        (self.ended, self.ticks_without_end) =
-            if completed == self.ended { (completed, self.ticks_without_end + 1) } else { (completed, 0) };
+        self.ticks_without_end = if completed == self.ended { self.ticks_without_end + 1 } else { 0 };
+        self.ended = completed;
         self.waited += u32::from(waits);
         self.ticks += 1;
         if self.ticks < SAMPLE_TICKS {

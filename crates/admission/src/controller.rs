@@ -169,13 +169,8 @@ impl Controller {
         if !trial.take(rate) {
             return;
         }
-        if trial.gains.len() >= 2 && trial.gains.iter().all(|gain| *gain < -LOSS) {
-            let direction = trial.direction;
-            self.trial = None;
-            self.failed(direction);
-            return;
-        }
-        if trial.gains.len() < PAIRS_MIN {
+        let lost = trial.gains.len() >= 2 && trial.gains.iter().all(|gain| *gain < -LOSS);
+        if trial.gains.len() < PAIRS_MIN && !lost {
             return;
         }
         let (mean, error) = trial.gain();
@@ -184,7 +179,7 @@ impl Controller {
         // The error of few pairs is itself uncertain, and it is looked at after each of them: early decisions need a larger difference.
         let pairs = trial.gains.len() as f64;
         let pays = mean > GAIN_MIN && mean > 2.5 * (1.0 + 3.0 / pairs) * error;
-        let harms = mean < -2.0 * error;
+        let harms = lost || mean < -2.0 * error;
         if pays {
             match direction {
                 Direction::Up => self.raised += 1,

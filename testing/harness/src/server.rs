@@ -120,21 +120,10 @@ impl Server {
 
     /// The server prints `listening on 127.0.0.1:PORT` once it accepts; `--port 0` lets the system choose.
     fn launch(&mut self) {
-        let mut command = Command::new(&self.binary);
-        // Settings of whoever runs the tests are not the server's.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ALTIPLANO_")) {
-            command.env_remove(name);
-        }
-        let mut child = command
-            .arg("serve")
-            .args(["--port", "0", "--buffer-pool-size", "64M", "--data-dir"])
-            .arg(self.data_dir())
+        let mut child = serve(&self.binary, &self.data_dir())
             .arg("--socket")
             .arg(self.directory.path().join("sock"))
             .args(&self.arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
             .spawn()
             .expect("the server binary");
         let mut lines = BufReader::new(child.stderr.take().expect("piped"));
@@ -167,16 +156,21 @@ impl Server {
     }
 }
 
+/// The command that serves a directory on a port of the system's choice; its log can be read.
+fn serve(program: &Path, data: &Path) -> Command {
+    let mut command = Command::new(program);
+    // Settings of whoever runs the tests are not the server's.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ALTIPLANO_")) {
+        command.env_remove(name);
+    }
+    command.args(["serve", "--port", "0", "--buffer-pool-size", "64M", "--data-dir"]).arg(data);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
 /// Starts the program on a directory, which is to fail with exit code 1; what it says. Panics, and ends the server, if it serves.
 pub fn refused(program: &str, dir: &Path) -> String {
-    let mut child = Command::new(program)
-        .args(["serve", "--port", "0", "--buffer-pool-size", "64M", "--data-dir"])
-        .arg(dir)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the server binary");
+    let mut child = serve(Path::new(program), dir).spawn().expect("the server binary");
     let mut said = Vec::new();
     for line in BufReader::new(child.stderr.take().expect("piped")).split(b'\n') {
         said.extend_from_slice(&line.expect("the server's log"));

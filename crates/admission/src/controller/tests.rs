@@ -33,6 +33,11 @@ fn thinking(n: f64) -> f64 {
 
 /// Runs `samples` of 100 ms and returns the mean throughput of the last quarter, as a share of the plant's best.
 fn settle(controller: &mut Controller, plant: Plant, noise: f64, samples: u32, seed: u64) -> f64 {
+    settle_with(controller, plant, noise, samples, seed, |_| 1.0)
+}
+
+/// The same, with what is said to be idle at a limit.
+fn settle_with(controller: &mut Controller, plant: Plant, noise: f64, samples: u32, seed: u64, mut idle: impl FnMut(u32) -> f64) -> f64 {
     let mut random = SplitMix64::new(seed);
     let (mut sum, mut count) = (0.0, 0.0);
     let mut before = controller.limit();
@@ -42,7 +47,8 @@ fn settle(controller: &mut Controller, plant: Plant, noise: f64, samples: u32, s
         let rate = plant((f64::from(limit) + f64::from(before)) / 2.0);
         before = limit;
         let factor = 1.0 + noise * (random.fraction() + random.fraction() + random.fraction() - 1.5) * 2.0;
-        controller.sample(Sample { completed: (rate * 0.1 * factor * 100.0) as u64, micros: 10_000_000, binding: true, spare: 1.0 });
+        let spare = idle(limit);
+        controller.sample(Sample { completed: (rate * 0.1 * factor * 100.0) as u64, micros: 10_000_000, binding: true, spare });
         if number >= samples * 3 / 4 {
             sum += plant(f64::from(limit));
             count += 1.0;
@@ -130,23 +136,9 @@ fn idle_time(plant: Plant) -> Vec<f64> {
 
 /// As [`settle`], but the controller is told what is idle, as far as ticks of the kernel's clock tell it.
 fn settle_told(controller: &mut Controller, plant: Plant, noise: f64, samples: u32, seed: u64) -> f64 {
-    let mut random = SplitMix64::new(seed);
-    let idle = idle_time(plant);
-    let (mut sum, mut count) = (0.0, 0.0);
-    let mut before = controller.limit();
-    for number in 0..samples {
-        let limit = controller.limit();
-        let rate = plant((f64::from(limit) + f64::from(before)) / 2.0);
-        before = limit;
-        let factor = 1.0 + noise * (random.fraction() + random.fraction() + random.fraction() - 1.5) * 2.0;
-        let spare = ((idle[limit as usize] + 0.05 * (random.fraction() - 0.5)) * 20.0).round().max(0.0) / 20.0;
-        controller.sample(Sample { completed: (rate * 0.1 * factor * 100.0) as u64, micros: 10_000_000, binding: true, spare });
-        if number >= samples * 3 / 4 {
-            sum += plant(f64::from(limit));
-            count += 1.0;
-        }
-    }
-    sum / count / (1..=1024).map(|n| plant(f64::from(n))).fold(0.0, f64::max)
+    let (idle, mut random) = (idle_time(plant), SplitMix64::new(!seed));
+    let told = |limit: u32| ((idle[limit as usize] + 0.05 * (random.fraction() - 0.5)) * 20.0).round().max(0.0) / 20.0;
+    settle_with(controller, plant, noise, samples, seed, told)
 }
 
 #[test]

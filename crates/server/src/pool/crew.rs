@@ -203,7 +203,6 @@ impl Crew {
             self.listening.sleep_until(Instant::now() + TICK);
             if self.listening.somebody() {
                 (late, ticks, busy) = (0, 0, false);
-                idle.share();
                 continue;
             }
             ticks += 1;
