@@ -238,7 +238,7 @@ fn everybody_is_heard(refuses: bool) {
         let seats = Arc::clone(&seats);
         others.push(thread::spawn(move || {
             for _ in 0..4 {
-                seats.tidy(|guest| {
+                seats.tidy(0, |guest| {
                     guest.in_hands(true);
                     thread::yield_now();
                     guest.in_hands(false);

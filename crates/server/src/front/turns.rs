@@ -13,6 +13,7 @@ use session::service::{Service, Session};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Members of the crew while each session has a thread of its own as soon as it speaks.
 const LISTENERS: u32 = 2;
@@ -198,10 +199,12 @@ impl<S: Service> Front<S> {
     }
 
     /// Parked sessions whose clients have been silent for some calls of this give back memory that can be made again, and keep the rest on this thread's heap, if they had
-    /// threads of their own: of those that share threads it lies together already.
-    pub fn tidy_parked(&self) {
+    /// threads of their own: of those that share threads it lies together already. `interval`: between calls.
+    pub fn tidy_parked(&self, interval: Duration) {
         let had_their_own = !self.is_crowded();
-        self.seats.tidy(|guest| {
+        // Under load, who has been lying for as long as the row is may have spoken long ago, and waits for a thread.
+        let row_rounds = Duration::from_millis(self.crew.row_ms().into()).as_micros().div_ceil(interval.as_micros().max(1));
+        self.seats.tidy(u32::try_from(row_rounds).unwrap_or(u32::MAX), |guest| {
             guest.visitor.channel.rest();
             guest.session.rest();
             if had_their_own {

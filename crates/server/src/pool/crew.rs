@@ -65,6 +65,8 @@ pub(crate) struct Crew {
     wanted: AtomicU32,
     /// Turns that ended at members that have gone.
     past_turns: AtomicU64,
+    /// See [`Crew::row_ms`]. Relaxed: an estimate.
+    row_ms: AtomicU32,
     listening: Listening,
     closed: AtomicBool,
 }
@@ -81,6 +83,7 @@ impl Crew {
             count: AtomicU32::new(0),
             wanted: AtomicU32::new(0),
             past_turns: AtomicU64::new(0),
+            row_ms: AtomicU32::new(0),
             listening: Listening::new(),
             closed: AtomicBool::new(false),
         }
@@ -195,6 +198,7 @@ impl Crew {
         // Ticks in which the row has not moved, and turns that had ended when that was looked at last.
         let (mut late, mut turns) = (0, 0);
         let (mut idle, mut ticks, mut busy) = (IdleTime::new(), 0, false);
+        let mut probe_sent = None;
         loop {
             self.listening.sleep_while(|listened| (listened || self.is_empty()) && !self.is_closed());
             if self.is_closed() {
@@ -202,14 +206,23 @@ impl Crew {
             }
             self.listening.sleep_until(Instant::now() + TICK);
             if self.listening.somebody() {
-                (late, ticks, busy) = (0, 0, false);
+                (late, ticks, busy, probe_sent) = (0, 0, false, None);
+                self.row_ms.store(0, Ordering::Relaxed);
                 continue;
             }
             ticks += 1;
             if ticks % RUNNING_TICKS == 0 {
                 busy = idle.share().is_some_and(|share| share < IdleTime::SPARE);
             }
-            late = if poller.probe() { late + 1 } else { 0 };
+            let row_ms = probe_sent.map_or(0, |sent: Instant| u32::try_from(sent.elapsed().as_millis()).unwrap_or(u32::MAX));
+            if poller.probe() {
+                late += 1;
+                self.row_ms.fetch_max(row_ms, Ordering::Relaxed);
+            } else {
+                late = 0;
+                self.row_ms.store(row_ms, Ordering::Relaxed);
+                probe_sent = Some(Instant::now());
+            }
             let mut stands = false;
             if late % ROW_TICKS == 0 {
                 let now = self.turns();
@@ -231,6 +244,11 @@ impl Crew {
     fn turns(&self) -> u64 {
         let members = self.members.lock();
         members.iter().fold(self.past_turns.load(Ordering::Relaxed), |sum, member| sum.wrapping_add(member.turns.load(Ordering::Relaxed)))
+    }
+
+    /// For how many milliseconds those whose clients have spoken lie in the row before they are taken, about; 0 when somebody listens.
+    pub(crate) fn row_ms(&self) -> u32 {
+        self.row_ms.load(Ordering::Relaxed)
     }
 
     fn is_closed(&self) -> bool {
