@@ -269,6 +269,38 @@ fn a_guest_that_cannot_be_watched_is_kept() {
     SCHEDULES.check(|| everybody_is_heard(true), &["lost_refusal"]);
 }
 
+/// A guest rests once it has been lying for longer than the row of those whose clients have spoken is, and only once: it may be one of them. `gives_back_early`, planted, forgets the row.
+#[test]
+fn who_may_wait_in_the_row_does_not_rest() {
+    let model = || {
+        let seats = Arc::new(Seats::new(Epoll(Net::new(false))));
+        let rests = Arc::new(AtomicU32::new(0));
+        let rests_after = {
+            let (seats, rests) = (Arc::clone(&seats), Arc::clone(&rests));
+            move |row_rounds: u32, rounds: u32| {
+                (0..rounds).for_each(|_| {
+                    seats.tidy(row_rounds, |_| {
+                        rests.fetch_add(1, Ordering::SeqCst);
+                    });
+                });
+                rests.load(Ordering::SeqCst)
+            }
+        };
+        let tidies = thread::spawn({
+            let rests_after = rests_after.clone();
+            move || assert_eq!(rests_after(10, 10), 0, "it may have spoken")
+        });
+        let guest = Guest { client: 0, seat: None, heard: 0, hands: Arc::default() };
+        assert!(seats.park(Box::new(guest)).is_ok(), "this one can be watched");
+        tidies.join().expect("no panic");
+        assert_eq!(rests_after(10, 2), 0, "nor by then");
+        assert_eq!(rests_after(0, 3), 1, "the row is empty, so it has not");
+        assert_eq!(rests_after(0, 5), 1, "once");
+        assert_eq!(seats.count(), (1, 1));
+    };
+    SCHEDULES.check(model, &["gives_back_early"]);
+}
+
 /// Members listen and stop listening; when none listens any more the monitor gets up. (Otherwise it would sleep for ever, which shuttle tells.)
 #[test]
 fn the_monitor_is_awake_while_nobody_listens() {
