@@ -6,7 +6,7 @@ use harness::{Server, run_all};
 use mysql::prelude::Queryable;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
@@ -242,30 +242,45 @@ fn damage_of_the_servers_own_pages_that_redo_needs_refuses_the_start_and_says_wh
     assert!(!server.log()[logged..].contains("is damaged"), "{}", &server.log()[logged..]);
 }
 
-#[test]
-fn a_damaged_log_is_refused_with_its_place_and_nothing_is_changed() {
-    let mut server = populated();
-    server.kill();
-    let dir = server.data_dir();
-    // Two starts: the second slot of the control file says how far the log was durable.
-    server.restart();
-    server.kill();
+/// Damages a byte of the log that a start needs, if there is one, and tells where.
+fn damage_needed_byte(dir: &Path) -> Option<(PathBuf, u64)> {
     let segment = std::fs::read_dir(dir.join("log")).expect("lists").map(|entry| entry.expect("an entry").path());
     let segment = segment.filter(|path| path.to_string_lossy().contains("segment-")).min().expect("a segment");
     let bytes = std::fs::read(&segment).expect("reads");
-    let used = bytes.iter().rposition(|byte| *byte != 0).expect("records");
+    let used = bytes.iter().rposition(|byte| *byte != 0).expect("records") as u64;
     // Half of what it holds, if the last checkpoint needs that; where one was taken late, what is nearer to the end.
-    let mut place_in_segment = used as u64 / 2;
-    loop {
-        flip(&segment, place_in_segment);
-        if !check(&dir).0 {
-            break;
+    let mut place = used / 2;
+    while used - place > 128 {
+        flip(&segment, place);
+        if !check(dir).0 {
+            return Some((segment, place));
         }
-        flip(&segment, place_in_segment);
-        let rest = (used as u64 - place_in_segment) / 2;
-        assert!(rest > 64, "no byte of the log is needed");
-        place_in_segment += rest;
+        flip(&segment, place);
+        place += (used - place) / 2;
     }
+    None
+}
+
+#[test]
+fn a_damaged_log_is_refused_with_its_place_and_nothing_is_changed() {
+    let mut server = populated();
+    server.connect().query_drop("CREATE TABLE d.more (a INT)").expect("creates");
+    server.kill();
+    let dir = server.data_dir();
+    let damaged = (0..32).find_map(|_| {
+        // Two starts: the second slot of the control file says how far the log was durable.
+        server.restart();
+        server.kill();
+        let damaged = damage_needed_byte(&dir);
+        if damaged.is_none() {
+            // The checkpoint that follows a start came before the kill, so nothing of the log is needed: once more, with something in it.
+            server.restart();
+            server.connect().query_drop("INSERT INTO d.more SELECT 1 FROM d.t").expect("inserts");
+            server.kill();
+        }
+        damaged
+    });
+    let (segment, place_in_segment) = damaged.expect("no byte of the log is ever needed");
     let before = std::fs::read(dir.join("data")).expect("reads");
     let said = refused(&dir);
     assert!(said.contains("log is corrupt at"), "{said}");
