@@ -16,6 +16,7 @@ use super::seats::Report;
 use env::IdleTime;
 use session::connections::{Connection, Phase};
 use session::service::Load;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -198,30 +199,39 @@ impl Crew {
         // Ticks in which the row has not moved, and turns that had ended when that was looked at last.
         let (mut late, mut turns) = (0, 0);
         let (mut idle, mut ticks, mut busy) = (IdleTime::new(), 0, false);
-        let mut probe_sent = None;
+        let probe_sent = Cell::new(None);
         loop {
-            self.listening.sleep_while(|listened| (listened || self.is_empty()) && !self.is_closed());
+            self.listening.sleep_while(|listened| {
+                let quiet = (listened || self.is_empty()) && !self.is_closed();
+                if quiet {
+                    // What was measured before the sleep says nothing of the row behind it.
+                    self.row_ms.store(0, Ordering::Relaxed);
+                    probe_sent.set(None);
+                }
+                quiet
+            });
             if self.is_closed() {
                 return;
             }
             self.listening.sleep_until(Instant::now() + TICK);
             if self.listening.somebody() {
-                (late, ticks, busy, probe_sent) = (0, 0, false, None);
+                (late, ticks, busy) = (0, 0, false);
                 self.row_ms.store(0, Ordering::Relaxed);
+                probe_sent.set(None);
                 continue;
             }
             ticks += 1;
             if ticks % RUNNING_TICKS == 0 {
                 busy = idle.share().is_some_and(|share| share < IdleTime::SPARE);
             }
-            let row_ms = probe_sent.map_or(0, |sent: Instant| u32::try_from(sent.elapsed().as_millis()).unwrap_or(u32::MAX));
+            let row_ms = probe_sent.get().map_or(0, |sent: Instant| u32::try_from(sent.elapsed().as_millis()).unwrap_or(u32::MAX));
             if poller.probe() {
                 late += 1;
                 self.row_ms.fetch_max(row_ms, Ordering::Relaxed);
             } else {
                 late = 0;
                 self.row_ms.store(row_ms, Ordering::Relaxed);
-                probe_sent = Some(Instant::now());
+                probe_sent.set(Some(Instant::now()));
             }
             let mut stands = false;
             if late % ROW_TICKS == 0 {
