@@ -240,11 +240,6 @@ impl Admission {
         Some(Load { queued: self.gate.waiting(), full: taken * 8 >= limit * 7 })
     }
 
-    /// How many wait for a slot.
-    pub fn queued(&self) -> u32 {
-        self.gate.waiting()
-    }
-
     /// Figures for SHOW STATUS.
     pub fn stats(&self) -> Stats {
         let control = self.control.lock();

@@ -19,6 +19,9 @@ const IDLE_TIME: Duration = Duration::from_secs(60);
 /// A thread that does not stand ready after its job is kept while fewer than so many are idle.
 const SPARE_KEPT: u32 = 16;
 
+/// After so long without a job it gives back its memory. Not at once: where their number swings, the next job comes within milliseconds.
+const GIVE_BACK_AFTER: Duration = Duration::from_secs(1);
+
 /// What a thread does for a connection.
 pub type Job = Box<dyn FnOnce() -> After + Send>;
 
@@ -122,13 +125,17 @@ impl Threads {
                 }
                 idle.push(Arc::clone(&worker));
             }
-            if after == After::Spare {
-                give_back_free();
-            }
+            let mut gave_back = after != After::Spare;
             let job = loop {
-                worker.signal.wait(Some(Instant::now() + IDLE_TIME));
+                let patience = if gave_back { IDLE_TIME } else { GIVE_BACK_AFTER };
+                worker.signal.wait(Some(Instant::now() + patience));
                 if let Some(job) = worker.seat.lock().job.take() {
                     break job;
+                }
+                if !gave_back {
+                    give_back_free();
+                    gave_back = true;
+                    continue;
                 }
                 let mut idle = self.idle.lock();
                 let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, &worker)) else {

@@ -80,11 +80,6 @@ pub trait Service: Send + Sync + 'static {
         None
     }
 
-    /// How many wait for one.
-    fn queued(&self) -> u32 {
-        0
-    }
-
     /// Called by the watcher a few times a second, for what needs the time only roughly.
     fn tick(&self) {}
 

@@ -325,10 +325,6 @@ impl Service for SqlService {
         self.shared.admission.load()
     }
 
-    fn queued(&self) -> u32 {
-        self.shared.admission.queued()
-    }
-
     fn tick(&self) {
         self.shared.engine.set_coarse_time();
     }

@@ -77,8 +77,10 @@ impl<S: Service> Front<S> {
     /// The life of a thread that has no connection of its own: with the crew while that wants one more, and with the sessions that it takes from there.
     pub(super) fn serve_others(self: &Arc<Self>) -> After {
         while let Some(member) = self.crew.enlist(self.crew_least()) {
-            // What it had for one that has fallen silent is of no use to the next.
-            threads::give_back_free();
+            if !self.is_crowded() {
+                // What it had for one that has fallen silent is of no use to the next.
+                threads::give_back_free();
+            }
             let Some(guest) = self.serve_in_crew(&member) else { break };
             // Its client has spoken, and there are few connections: from now on this is the session's own thread.
             let id = guest.visitor.guard.id;
@@ -101,7 +103,7 @@ impl<S: Service> Front<S> {
                         return Some(guest);
                     }
                     self.serve_parked(member, guest, &mut lent);
-                    self.crew.dismisses(member, self.crew_least(), || self.service.queued())
+                    self.crew.dismisses(member, self.crew_least())
                 }
                 Taken::Silence => {
                     lent = Lent::default();

@@ -3,7 +3,7 @@
 //! A crew has at least `base` members, which bounds how many transactions are open while all goes well. It grows while guests are ready and too few members work
 //! to keep the processors busy, whatever the others wait for: locks, the disk, silent clients. It shrinks again when more work than that. Who waits for a slot of admission
 //! is as good as at work: more members would wait there as well, and those whose clients have spoken wait better on their seats, where they take no thread. So under load the crew is as
-//! large as the slots are many, and a few more, so that admission sees that its slots are wanted. (Making up for each member that
+//! large as the slots are many, and a few more, so that admission sees that its slots are wanted; how many more is told by several looks (`recent_load.rs`), as who leaves takes along buffers and plans that are warm. (Making up for each member that
 //! waits, one by one, lets a busy machine run away: more open transactions, slower ones, more that wait. So does taking statements that run for long for such that wait, while no processor is idle: they wait for a turn there.) Nothing is told by those who begin to wait: while no member listens,
 //! the monitor looks at what each serves, once in a tick, by what its connection shows anyway.
 //!
@@ -12,6 +12,7 @@
 
 use super::epoll::Epoll;
 use super::listening::Listening;
+use super::recent_load::{RecentLoad, Seen};
 use super::seats::Report;
 use env::IdleTime;
 use session::connections::{Connection, Phase};
@@ -144,15 +145,16 @@ impl Crew {
         true
     }
 
-    /// A member that has served a guest: whether there are too many, in which case it is none any more. The monitor says so, or the number of those who wait for a slot of admission.
+    /// A member that has served a guest: whether there are too many, as the monitor says, in which case it is none any more.
     #[inline]
-    pub(crate) fn dismisses(&self, member: &Arc<Member>, least: u32, queued: impl Fn() -> u32) -> bool {
-        let count = self.count.load(Ordering::Relaxed);
-        if count <= least {
-            return false;
-        }
-        let most = if queued() > self.many() { least } else { self.wanted(least) };
-        count > most && self.lets_go(member, most)
+    pub(crate) fn dismisses(&self, member: &Arc<Member>, least: u32) -> bool {
+        let wanted = self.wanted(least);
+        self.count.load(Ordering::Relaxed) > wanted && self.lets_go(member, wanted)
+    }
+
+    /// Fewer at work than these may leave a processor idle.
+    fn few(&self) -> u32 {
+        2 * self.processors
     }
 
     /// More at work than these are too many.
@@ -200,6 +202,7 @@ impl Crew {
         let (mut late, mut turns) = (0, 0);
         let (mut idle, mut ticks, mut busy) = (IdleTime::new(), 0, false);
         let probe_sent = Cell::new(None);
+        let mut recent = RecentLoad::new(self.few(), self.many());
         loop {
             self.listening.sleep_while(|listened| {
                 let quiet = (listened || self.is_empty()) && !self.is_closed();
@@ -216,6 +219,7 @@ impl Crew {
             self.listening.sleep_until(Instant::now() + TICK);
             if self.listening.somebody() {
                 (late, ticks, busy) = (0, 0, false);
+                recent.forget();
                 self.row_ms.store(0, Ordering::Relaxed);
                 probe_sent.set(None);
                 continue;
@@ -240,7 +244,7 @@ impl Crew {
                 turns = now;
             }
             let count = self.count();
-            let wanted = self.judge(count, self.working(busy), stands, open(), least(), load());
+            let wanted = self.judge(count, self.working(busy), stands, open(), least(), recent.note(load()));
             self.wanted.store(wanted, Ordering::Relaxed);
             for _ in count..wanted {
                 if !start() {
@@ -292,17 +296,19 @@ impl Crew {
     }
 
     /// How many members there should be, of whom so many work. `stands`: those whose clients have spoken are not taken, and hardly a turn ends. `open`: connections.
-    fn judge(&self, count: u32, working: u32, stands: bool, open: u32, least: u32, load: Option<Load>) -> u32 {
-        let (few, many) = (2 * self.processors, self.many());
+    fn judge(&self, count: u32, working: u32, stands: bool, open: u32, least: u32, load: Option<Seen>) -> u32 {
+        let (few, many) = (self.few(), self.many());
         let wanted = match working {
             // However slowly it goes, more members would wait for slots as well. Admission sees to it that those get on.
-            _ if load.is_some_and(|load| load.queued > many) => count.saturating_sub(working.saturating_sub(many)),
+            _ if load.is_some_and(|load| load.queued > many) => count - load.map_or(0, |load| load.too_many).min(count),
             // That may be a thousand long statements, to be got past in a few rounds.
             _ if stands => count + count / 2,
             0 => count + count / 2,
             _ if working < few => count + few - working,
             // Whether another number of slots would be better can be told only while somebody waits for one.
-            _ if load.is_some_and(|load| load.full && load.queued < few) => count + self.processors,
+            _ if load.is_some_and(|load| load.full && load.too_few) => count + self.processors,
+            // Who works has a slot, or waits for one: admission says how many may.
+            _ if load.is_some_and(|load| load.bounds) => count,
             _ if working > many => count.saturating_sub(working - many),
             _ => count,
         };
@@ -325,11 +331,15 @@ mod tests {
         assert_eq!(crew.judge(500, 60, false, 10_000, 32, None), 448);
         assert_eq!(crew.judge(40, 40, false, 10_000, 32, None), 32);
         assert_eq!(crew.judge(32, 0, false, 1, 32, None), 32);
-        let full = |queued| Some(Load { queued, full: true });
-        assert_eq!(crew.judge(64, 6, false, 10_000, 32, full(0)), 66, "nobody waits for a slot, as far as admission can see");
-        assert_eq!(crew.judge(64, 6, false, 10_000, 32, full(4)), 64);
-        assert_eq!(crew.judge(64, 10, true, 10_000, 32, full(10)), 62, "it stands, but there are enough who wait for slots");
-        assert_eq!(crew.judge(64, 6, false, 10_000, 32, Some(Load { queued: 0, full: false })), 64, "slots are free");
+        let full = |queued, too_few, too_many| Some(Seen { queued, full: true, too_few, too_many, bounds: true });
+        assert_eq!(crew.judge(64, 6, false, 10_000, 32, full(0, true, 0)), 66, "nobody waits for a slot, as far as admission can see");
+        assert_eq!(crew.judge(64, 6, false, 10_000, 32, full(0, false, 0)), 64, "somebody did a moment ago");
+        assert_eq!(crew.judge(64, 30, false, 10_000, 32, full(6, false, 0)), 64, "who has a slot is not one too many");
+        assert_eq!(crew.judge(64, 10, true, 10_000, 32, full(10, false, 2)), 62, "it stands, but there are enough who wait for slots");
+        assert_eq!(crew.judge(64, 10, true, 10_000, 32, full(10, false, 0)), 64, "as many only now");
+        let free = Some(Seen { queued: 0, full: false, too_few: true, too_many: 0, bounds: false });
+        assert_eq!(crew.judge(64, 6, false, 10_000, 32, free), 64, "slots are free");
+        assert_eq!(crew.judge(64, 20, false, 10_000, 32, free), 52);
         assert_eq!(crew.judge(2, 2, false, 100, 2, None), 4, "few connections");
     }
 }

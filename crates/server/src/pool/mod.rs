@@ -16,6 +16,7 @@ mod crew;
 mod epoll;
 mod listening;
 mod platform;
+mod recent_load;
 mod seats;
 
 pub(crate) use crew::{Crew, Member};
