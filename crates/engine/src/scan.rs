@@ -87,10 +87,21 @@ struct BatchRow {
 }
 
 impl RowBatch {
+    /// Bytes that are kept from one statement to the next.
+    const BYTES_KEPT: usize = 16 << 10;
+
     /// Forgets all rows; the memory stays.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.rows.clear();
+    }
+
+    /// Forgets all rows, and gives back what a next statement is unlikely to need.
+    pub fn rest(&mut self) {
+        self.clear();
+        if self.bytes.capacity() > RowBatch::BYTES_KEPT {
+            *self = RowBatch::default();
+        }
     }
 
     /// Rows.

@@ -23,6 +23,9 @@ use record::RowRef;
 use smallvec::SmallVec;
 use types::Value;
 
+/// By so much a row may grow before its buffer does.
+const GROWTH_BYTES: usize = 32;
+
 /// A change that waits for the end of the read: target, row bytes, key, new values.
 type Pending = (usize, Value, Value, Vec<Value>);
 
@@ -148,7 +151,7 @@ impl<'a> Exec<'a> {
         let entry = &plan.tables[target.table as usize];
         let (Value::Bytes(row), Value::Bytes(key)) = (row, key) else { return Err(internal("row without bytes")) };
         let layout = entry.storage.layout().clone();
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(row.len() + GROWTH_BYTES);
         layout.encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
         // The counter moves with an update, too, so that the next insert does not meet the row.
         if let Some(at) = entry.def.auto_increment_column()

@@ -7,7 +7,7 @@ use crate::errors::Error;
 use crate::memory::Memory;
 use crate::run::Result;
 use crate::spill::Kept;
-use engine::{Read, Wait};
+use engine::{Read, RowBatch, Wait};
 use planner::expr::Slot;
 use planner::plan::{Body, Plan};
 use std::rc::Rc;
@@ -20,6 +20,8 @@ pub struct Scratch {
     pub(crate) key: Vec<u8>,
     /// A row's bytes.
     pub(crate) row: Vec<u8>,
+    /// Rows of a scan.
+    pub(crate) batch: RowBatch,
     pub(crate) sort: crate::short::sorted_range::SortBuffers,
 }
 
@@ -75,6 +77,8 @@ pub struct Exec<'a> {
     pub kernels: bool,
     /// While a batch evaluates by row: whether something had to be told. It is told when the rows are evaluated one by one.
     pub(crate) hushed: Option<bool>,
+    /// A batch of rows that no scan uses now, for its memory.
+    pub(crate) batch: RowBatch,
     /// Chunks that are free, for their memory.
     pub chunks: Vec<Chunk>,
     /// Last unique lookups.
@@ -182,6 +186,7 @@ impl<'a> Exec<'a> {
             subqueries,
             kernels: matches!(plan.body, Body::Query(_)),
             hushed: None,
+            batch: std::mem::take(&mut scratch.batch),
             chunks: Vec::new(),
             lookups: Vec::new(),
             ticks: TICKS,
@@ -207,6 +212,8 @@ impl<'a> Exec<'a> {
     pub fn finish(self, scratch: &mut Scratch) {
         scratch.frame = self.frame;
         scratch.frame.clear();
+        scratch.batch = self.batch;
+        scratch.batch.rest();
     }
 
     /// A slot's value.

@@ -10,7 +10,7 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::{BATCH_FIRST, BATCH_MAX, decode};
-use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, RowLock, Wait};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowLock, Wait};
 use planner::plan::{Body, JoinKind, Node, Plan, TableNode, Update};
 
 /// Most rows of a batch where rows that do not pass are unlocked: until they are looked at they are locked for nothing.
@@ -50,7 +50,7 @@ impl<'a> Exec<'a> {
             (false, true) => (BATCH_FIRST, BATCH_MAX_GIVEN_BACK),
             (false, false) => (BATCH_FIRST, BATCH_MAX),
         };
-        let mut batch = RowBatch::default();
+        let mut batch = std::mem::take(&mut self.batch);
         let mut state = session.scan(table, index_no, range, direction, read)?.park();
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
@@ -63,10 +63,12 @@ impl<'a> Exec<'a> {
                 let key = batch.key(i);
                 decode(batch.row(table, i)?, &node.columns, node.keep_row, key, &mut self.frame)?;
                 if self.locked_row(node, key, batch.lock(i), next)? == Flow::Stop {
+                    self.batch = batch;
                     return Ok(Flow::Stop);
                 }
             }
             if count == 0 {
+                self.batch = batch;
                 return Ok(Flow::Continue);
             }
             size = (size * 2).min(size_max);

@@ -3,7 +3,7 @@
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
-use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, Wait};
+use engine::{Direction, HandlerCall, KeyRange, Read, Wait};
 use planner::expr::{Expr, Slot};
 use planner::keys::{self, BoundValues, KeyRanges};
 use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
@@ -144,7 +144,7 @@ impl<'a> Exec<'a> {
             return self.scan_locking(node, index_no, range, direction, read, next);
         }
         let mut size = node.rows_hint.map_or(BATCH_FIRST, |h| (h as usize).clamp(1, BATCH_MAX));
-        let mut batch = RowBatch::default();
+        let mut batch = std::mem::take(&mut self.batch);
         let mut state = None;
         let mut range = Some(range);
         let key_filter = node.key_filter.as_deref();
@@ -173,10 +173,12 @@ impl<'a> Exec<'a> {
                     None => decode(batch.row(table, i)?, &node.columns, node.keep_row, batch.key(i), &mut self.frame)?,
                 }
                 if self.passes(node)? && next(self)? == Flow::Stop {
+                    self.batch = batch;
                     return Ok(Flow::Stop);
                 }
             }
             if count == 0 {
+                self.batch = batch;
                 return Ok(Flow::Continue);
             }
             size = (size * 2).min(BATCH_MAX);

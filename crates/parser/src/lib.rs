@@ -45,5 +45,5 @@ pub use lift::LIFTED_MAX;
 pub use mode::SqlMode;
 pub use normal::{Found, Normal, QueryNames, columns_in, normalise, normalise_query};
 pub use parameters::parameter_places;
-pub use template::Template;
+pub use template::{Template, commas};
 pub use words::mysql_words;

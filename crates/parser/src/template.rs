@@ -20,6 +20,15 @@ const TEXT_BYTES_MAX: usize = 4096;
 pub struct Template {
     text: Box<[u8]>,
     literals: Box<[Place]>,
+    /// Commas outside of literals.
+    commas: u32,
+}
+
+/// Commas of a text, those within literals included. Texts that differ in the length of a list only differ in it.
+#[inline]
+#[must_use]
+pub fn commas(sql: &[u8]) -> u32 {
+    memchr::memchr_iter(b',', sql).count() as u32
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,14 +71,21 @@ impl Template {
         if sql.len() > TEXT_BYTES_MAX || !literals.iter().all(|literal| begins_literal(sql.get(literal.start as usize))) {
             return None;
         }
+        let within: u32 = literals.iter().filter_map(|literal| sql.get(literal.start as usize..literal.end as usize)).map(commas).sum();
         let literals = literals.iter().map(|literal| Place { kind: literal.kind, start: literal.start, end: literal.end }).collect();
-        Some(Template { text: sql.into(), literals })
+        Some(Template { text: sql.into(), literals, commas: commas(sql) - within })
     }
 
     /// The text that was kept.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
+    }
+
+    /// Commas of all texts like this, but for those within their literals.
+    #[must_use]
+    pub fn commas(&self) -> u32 {
+        self.commas
     }
 
     /// Whether `sql` differs in its literals only; they are then in `params` (cleared first), as [`crate::fingerprint`] would give them under the same mode.

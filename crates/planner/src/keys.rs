@@ -15,10 +15,14 @@ use engine::KeyRange;
 use instants::fit_instants;
 use interval::{Bounds, interval_bounds};
 use record::KeyPart;
+use smallvec::{SmallVec, smallvec};
 use types::{ColumnType, LocalTime, TypeKind, Value};
 
 /// Point combinations past which a range list is cut to its leading part.
 const COMBINATIONS_MAX: usize = 50_000;
+
+/// Bytes that most keys have room in, so that they do not grow part by part.
+const KEY_BYTES: usize = 32;
 
 /// Where the values of bounds come from: an execution, or what planning knows.
 pub trait BoundValues {
@@ -44,14 +48,12 @@ pub fn key_ranges(def: &TableDef, index_no: usize, spec: &RangeSpec, values: &mu
 
 /// [`key_ranges`] of the parts of an index that come behind so many leading ones, whose bytes are left out.
 pub fn ranges_behind(def: &TableDef, index_no: usize, leading: usize, spec: &RangeSpec, values: &mut dyn BoundValues) -> Option<KeyRanges> {
-    let mut parts: Vec<KeyPart> = def.indexes[index_no].parts.clone();
-    if index_no != 0 {
-        parts.extend_from_slice(&def.indexes[0].parts);
-    }
-    parts.drain(..leading.min(parts.len()));
-    let mut out = KeyRanges { ranges: Vec::new(), exact: true };
+    let own = def.indexes[index_no].parts.iter();
+    let behind: &[KeyPart] = if index_no == 0 { &[] } else { &def.indexes[0].parts };
+    let parts = own.chain(behind).skip(leading);
+    let mut out = KeyRanges { ranges: Vec::with_capacity(spec.any.len()), exact: true };
     for prefix in &spec.any {
-        one_range(def, &parts, prefix, values, &mut out)?;
+        one_range(def, parts.clone(), prefix, values, &mut out)?;
     }
     merge(&mut out.ranges);
     Some(out)
@@ -77,11 +79,26 @@ fn merge(ranges: &mut Vec<KeyRange>) {
     *ranges = merged;
 }
 
-fn one_range(def: &TableDef, parts: &[KeyPart], prefix: &PrefixRange, bounds: &mut dyn BoundValues, out: &mut KeyRanges) -> Option<()> {
-    let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
-    for (points, part) in prefix.points.iter().zip(parts) {
+/// Keys that have the same parts: nearly always one.
+type Keys = SmallVec<[Vec<u8>; 1]>;
+
+/// The ranges of all keys that begin with these.
+fn prefixes(keys: Keys) -> impl Iterator<Item = KeyRange> {
+    keys.into_iter().map(|key| KeyRange { upper: engine::after_prefix(&key), lower: key })
+}
+
+fn one_range<'d>(
+    def: &TableDef,
+    mut parts: impl Iterator<Item = &'d KeyPart>,
+    prefix: &PrefixRange,
+    bounds: &mut dyn BoundValues,
+    out: &mut KeyRanges,
+) -> Option<()> {
+    let mut keys: Keys = smallvec![Vec::with_capacity(KEY_BYTES)];
+    for points in &prefix.points {
+        let Some(part) = parts.next() else { break };
         let ty = &def.columns[part.column].ty;
-        let mut values = Vec::with_capacity(points.len());
+        let mut values: SmallVec<[Value; 1]> = SmallVec::with_capacity(points.len());
         for point in points {
             let value = bounds.value(&point.value)?;
             if value.is_null() {
@@ -95,7 +112,7 @@ fn one_range(def: &TableDef, parts: &[KeyPart], prefix: &PrefixRange, bounds: &m
                 Fit::Unusable => {
                     // From here on the range is unbounded.
                     out.exact = false;
-                    out.ranges.extend(keys.iter().map(|k| KeyRange::prefix(k)));
+                    out.ranges.extend(prefixes(keys));
                     return Some(());
                 }
                 _ => {}
@@ -116,7 +133,7 @@ fn one_range(def: &TableDef, parts: &[KeyPart], prefix: &PrefixRange, bounds: &m
                     }
                 }
             } else {
-                out.ranges.extend(keys.iter().map(|k| KeyRange::prefix(k)));
+                out.ranges.extend(prefixes(keys));
             }
             return Some(());
         }
@@ -124,7 +141,7 @@ fn one_range(def: &TableDef, parts: &[KeyPart], prefix: &PrefixRange, bounds: &m
             // An error leaves the key as it was, and the others would fail alike.
             keys.iter_mut().all(|key| record::key::try_encode_part(ty, part, only, key).is_ok())
         } else {
-            let mut next = Vec::with_capacity(keys.len() * values.len());
+            let mut next = Keys::with_capacity(keys.len() * values.len());
             let all = keys.iter().all(|key| {
                 values.iter().all(|v| {
                     let mut k = key.clone();
@@ -141,26 +158,23 @@ fn one_range(def: &TableDef, parts: &[KeyPart], prefix: &PrefixRange, bounds: &m
         if !is_held {
             // [`fit`] promises more than the column holds: from here on the range is unbounded.
             out.exact = false;
-            out.ranges.extend(keys.iter().map(|k| KeyRange::prefix(k)));
+            out.ranges.extend(prefixes(keys));
             return Some(());
         }
     }
-    let Some(interval) = &prefix.interval else {
-        out.ranges.extend(keys.iter().map(|k| KeyRange::prefix(k)));
-        return Some(());
-    };
-    let Some(part) = parts.get(prefix.points.len()) else {
-        out.ranges.extend(keys.iter().map(|k| KeyRange::prefix(k)));
+    let (Some(interval), Some(part)) = (&prefix.interval, parts.next()) else {
+        out.ranges.extend(prefixes(keys));
         return Some(());
     };
     let ty = &def.columns[part.column].ty;
     let Some(Bounds { lower, upper }) = interval_bounds(ty, part, interval, bounds, &mut out.exact)? else { return Some(()) };
-    for key in &keys {
+    for mut key in keys {
         let upper = match &upper {
             Some(upper) => [key.as_slice(), upper].concat(),
-            None => engine::after_prefix(key),
+            None => engine::after_prefix(&key),
         };
-        let range = KeyRange { lower: [key.as_slice(), &lower].concat(), upper };
+        key.extend_from_slice(&lower);
+        let range = KeyRange { lower: key, upper };
         if !range.is_empty() {
             out.ranges.push(range);
         }

@@ -259,15 +259,31 @@ impl OwnPlans {
 
 /// First bytes of a text by which its template is looked for. A literal among them makes a text hard to find again.
 const HEAD_BYTES: usize = 24;
-const TEXT_SETS: usize = 16;
-/// Texts of a set: those that begin alike are all in one.
+const QUOTE: u8 = b'\'';
+/// Texts that are longer, and begin alike, are told apart by their commas: they may differ in the length of a list, of which a client has many (`IN (…)`, rows of an INSERT).
+const LIST_BYTES_MIN: usize = 64;
+const TEXT_SETS: usize = 32;
+/// Texts of a set: those that begin alike are all in one, but for those with other lists.
 const TEXT_WAYS: usize = 4;
+
+/// Not 0 where a byte of a word is a quotation mark.
+#[inline]
+fn quotes(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let others = word ^ (QUOTE as u64 * ONES);
+    others.wrapping_sub(ONES) & !others & (ONES << 7)
+}
+
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29)
+}
 
 /// Where in [`OwnTexts`] a plan was taken from.
 #[derive(Debug, Clone, Copy)]
 pub struct TextPlace {
     at: usize,
-    head: u64,
+    by: u64,
 }
 
 /// A session's plans by their templates.
@@ -278,15 +294,40 @@ pub struct OwnTexts {
 }
 
 impl OwnTexts {
-    /// Hash of the head of a text; `None` for one that is too short.
+    /// Hash of the head of a text, which ends before the first string; `None` for one that is too short.
     #[inline]
     fn head(sql: &[u8], environment: u64) -> Option<u64> {
         let head = sql.first_chunk::<HEAD_BYTES>()?;
-        let words = head.as_chunks::<8>().0;
-        let mixed = words
-            .iter()
-            .fold(environment, |hash, word| (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
-        Some(mixed)
+        let [one, two, three] = *head.as_chunks::<8>().0 else { return None };
+        let (one, two, three) = (u64::from_le_bytes(one), u64::from_le_bytes(two), u64::from_le_bytes(three));
+        if quotes(one) | quotes(two) | quotes(three) != 0 {
+            return Some(Self::head_before_string(head, environment));
+        }
+        Some(mix(mix(mix(environment, one), two), three))
+    }
+
+    /// What is behind the first quotation mark counts as nothing.
+    #[inline(never)]
+    fn head_before_string(head: &[u8; HEAD_BYTES], environment: u64) -> u64 {
+        let mut before = [0; HEAD_BYTES];
+        let length = head.iter().position(|&byte| byte == QUOTE).unwrap_or(HEAD_BYTES);
+        before[..length].copy_from_slice(&head[..length]);
+        before.as_chunks::<8>().0.iter().fold(environment, |hash, word| mix(hash, u64::from_le_bytes(*word)))
+    }
+
+    /// By what else a text is looked for: its head, and its list.
+    #[inline]
+    fn listed(head: u64, sql: &[u8]) -> u64 {
+        if sql.len() < LIST_BYTES_MIN {
+            return head;
+        }
+        mix(head, parser::commas(sql).into())
+    }
+
+    /// By what a text is kept that has this template: by its list, unless that cannot be told from commas in its strings.
+    fn kept_by(sql: &[u8], template: &Template, environment: u64) -> Option<u64> {
+        let head = Self::head(template.text(), environment)?;
+        Some(if parser::commas(sql) == template.commas() { Self::listed(head, sql) } else { head })
     }
 
     #[inline]
@@ -306,31 +347,38 @@ impl OwnTexts {
         literals: &mut Vec<LiftedLiteral>,
     ) -> Option<(TextPlace, Arc<CachedPlan>)> {
         let head = Self::head(sql, environment)?;
-        let set = Self::set(head);
-        let ways = self.plans.get_mut(set..set + TEXT_WAYS)?;
-        for (way, entry) in ways.iter_mut().enumerate() {
-            let found = entry.take_if(|(of, plan)| {
-                *of == head
-                    && plan.is_fresh(catalog_version, core)
-                    && plan.knows(&core.user_variables)
-                    && plan.template.as_ref().is_some_and(|template| template.matches(sql, mode, literals))
-            });
-            if let Some((_, plan)) = found {
-                return Some((TextPlace { at: set + way, head }, plan));
+        let mut by = Self::listed(head, sql);
+        loop {
+            let set = Self::set(by);
+            let ways = self.plans.get_mut(set..set + TEXT_WAYS)?;
+            for (way, entry) in ways.iter_mut().enumerate() {
+                let found = entry.take_if(|(of, plan)| {
+                    *of == by
+                        && plan.is_fresh(catalog_version, core)
+                        && plan.knows(&core.user_variables)
+                        && plan.template.as_ref().is_some_and(|template| template.matches(sql, mode, literals))
+                });
+                if let Some((_, plan)) = found {
+                    return Some((TextPlace { at: set + way, by }, plan));
+                }
             }
+            if by == head {
+                return None;
+            }
+            // A text with commas in its strings is found by its head alone.
+            by = head;
         }
-        None
     }
 
     /// Puts a plan back that was taken out.
     #[inline]
     pub fn put_back(&mut self, place: TextPlace, plan: Arc<CachedPlan>) {
-        self.plans[place.at] = Some((place.head, plan));
+        self.plans[place.at] = Some((place.by, plan));
     }
 
-    /// Keeps a plan for texts like that which it was made for.
-    pub fn put(&mut self, environment: u64, plan: &Arc<CachedPlan>) {
-        let Some(head) = plan.template.as_ref().and_then(|template| Self::head(template.text(), environment)) else { return };
+    /// Keeps a plan for texts like this, which has just run by it.
+    pub fn put(&mut self, sql: &[u8], environment: u64, plan: &Arc<CachedPlan>) {
+        let Some(head) = plan.template.as_ref().and_then(|template| Self::kept_by(sql, template, environment)) else { return };
         if self.plans.is_empty() {
             self.plans.resize_with(TEXT_SETS * TEXT_WAYS, || None);
         }
@@ -358,5 +406,44 @@ mod tests {
         assert_eq!(head(one, 1), head("SELECT c FROM sbtest1 WHERE id=22", 1));
         assert_ne!(head(one, 1), head(other, 1));
         assert_ne!(head(one, 1), head(one, 2));
+    }
+
+    #[test]
+    fn heads_end_before_the_first_string() {
+        let head = |sql: &str| OwnTexts::head(sql.as_bytes(), 1).expect("long enough");
+        let texts = |value: &str| {
+            [
+                format!("UPDATE sbtest1 SET c='{value}'"),
+                format!("SELECT '{value}', 1 FROM sbtest1"),
+                format!("DO           '{value}{value}'"),
+            ]
+        };
+        for (one, other) in texts("0123456789").iter().zip(texts("'x-9876543")) {
+            assert_eq!(head(one), head(&other), "{one}, {other}");
+        }
+        assert_ne!(head("UPDATE sbtest1 SET c='0'  "), head("UPDATE sbtest1 SET d='0'  "));
+        assert_ne!(head("SELECT 'a' FROM sbtest1 "), head("SELECU 'a' FROM sbtest1 "));
+    }
+
+    #[test]
+    fn lists_are_told_apart_by_their_commas_unless_strings_have_some() {
+        let template = |sql: &[u8]| {
+            let mut literals = Vec::new();
+            parser::fingerprint(sql, SqlMode::default(), &mut literals);
+            Template::new(sql, &literals).expect("a text like others")
+        };
+        let kept_by = |sql: &str, like: &str| OwnTexts::kept_by(sql.as_bytes(), &template(like.as_bytes()), 1);
+        let looked_for_by = |sql: &str| {
+            let head = OwnTexts::head(sql.as_bytes(), 1).expect("long enough");
+            [OwnTexts::listed(head, sql.as_bytes()), head].map(Some)
+        };
+        let insert = "INSERT INTO order_line (ol_o_id, ol_number, ol_dist_info) VALUES ";
+        let (one, two) = (format!("{insert}(1,2,'a')"), format!("{insert}(1,2,'a'),(1,3,'b')"));
+        assert_ne!(kept_by(&one, &one), kept_by(&two, &two));
+        let commas = format!("{insert}(1,2,'a, b, c')");
+        for (sql, like) in [(&one, &one), (&two, &two), (&commas, &one), (&one, &commas), (&commas, &commas)] {
+            assert!(looked_for_by(sql).contains(&kept_by(sql, like)), "{sql} like {like}");
+        }
+        assert_eq!(kept_by(&commas, &one), looked_for_by(&one)[1], "by its head alone, as any number of them may come");
     }
 }

@@ -76,6 +76,12 @@ impl ClientSession {
         {
             return Ok((self.run_statement(&statement, sql, sink)? == Ran::Done).then_some(None));
         }
+        self.try_planned(sql, sink)
+    }
+
+    /// An attempt at a statement that is no short one about the transaction, which that one shall not pay for.
+    #[inline(never)]
+    fn try_planned(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
         let mode = self.lexical_mode();
         let environment = self.environment();
         let version = self.shared().catalog.version();
@@ -101,7 +107,7 @@ impl ClientSession {
             };
             if let Some((plan, next)) = found {
                 let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| (ran == Ran::Done).then_some(next)));
-                self.own_texts.put(environment, &plan);
+                self.own_texts.put(sql, environment, &plan);
                 self.own_plans.put(key, plan);
                 return ran;
             }
