@@ -215,7 +215,7 @@ impl Controller {
         }
     }
 
-    /// No processor was idle at the best known number of late.
+    /// Hardly any processor time was idle at the best known number of late.
     fn is_busy(&self) -> bool {
         self.spare.is_some_and(|spare| spare < SPARE_MIN)
     }

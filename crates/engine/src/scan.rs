@@ -99,7 +99,7 @@ impl RowBatch {
     /// Forgets all rows, and gives back what a next statement is unlikely to need.
     pub fn rest(&mut self) {
         self.clear();
-        if self.bytes.capacity() > RowBatch::BYTES_KEPT {
+        if self.bytes.capacity() + self.rows.capacity() * size_of::<BatchRow>() > RowBatch::BYTES_KEPT {
             *self = RowBatch::default();
         }
     }

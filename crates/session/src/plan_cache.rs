@@ -378,19 +378,19 @@ impl OwnTexts {
 
     /// Keeps a plan for texts like this, which has just run by it.
     pub fn put(&mut self, sql: &[u8], environment: u64, plan: &Arc<CachedPlan>) {
-        let Some(head) = plan.template.as_ref().and_then(|template| Self::kept_by(sql, template, environment)) else { return };
+        let Some(by) = plan.template.as_ref().and_then(|template| Self::kept_by(sql, template, environment)) else { return };
         if self.plans.is_empty() {
             self.plans.resize_with(TEXT_SETS * TEXT_WAYS, || None);
         }
-        let set = Self::set(head);
+        let set = Self::set(by);
         let ways = &mut self.plans[set..set + TEXT_WAYS];
-        if ways.iter().flatten().any(|(_, known)| Arc::ptr_eq(known, plan)) {
+        if ways.iter().flatten().any(|(of, known)| *of == by && Arc::ptr_eq(known, plan)) {
             // The text is written otherwise than the plan's own.
             return;
         }
         let free = ways.iter().position(Option::is_none).unwrap_or(TEXT_WAYS - 1);
         ways[..=free].rotate_right(1);
-        ways[0] = Some((head, Arc::clone(plan)));
+        ways[0] = Some((by, Arc::clone(plan)));
     }
 }
 

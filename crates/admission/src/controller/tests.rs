@@ -167,8 +167,11 @@ fn told_what_is_idle_it_climbs_to_what_is_needed() {
 /// As TPC-C was measured at 128 connections on two fast processors: 16 slots leave 9 % of their time idle, 48 leave 3 % and do an eighth more.
 #[test]
 fn a_little_idle_time_leads_upwards_too() {
-    let way = |n: f64| ((n - 16.0) / 32.0).clamp(0.0, 1.0);
-    let plant: Plant = |n| 1_000.0 * (n / 16.0).min(1.0) * (0.88 + 0.12 * ((n - 16.0) / 32.0).clamp(0.0, 1.0));
+    /// From 16 to 48.
+    fn way(n: f64) -> f64 {
+        ((n - 16.0) / 32.0).clamp(0.0, 1.0)
+    }
+    let plant: Plant = |n| 1_000.0 * (n / 16.0).min(1.0) * (0.88 + 0.12 * way(n));
     for seed in 0..20 {
         let mut controller = Controller::new(4, 1024, 16);
         let share = settle_with(&mut controller, plant, 0.03, 600, seed, |limit| 0.09 - 0.06 * way(f64::from(limit)));
