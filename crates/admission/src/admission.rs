@@ -68,15 +68,6 @@ pub struct Stats {
     pub lowered: u64,
 }
 
-/// How busy the slots are: what those ask who decide how many threads there should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Load {
-    /// Who waits for a slot.
-    pub queued: u32,
-    /// Hardly a slot is free.
-    pub full: bool,
-}
-
 struct Control {
     mode: Mode,
     controller: Controller,
@@ -118,7 +109,8 @@ impl Admission {
     /// For a machine with so many processors.
     pub fn new(mode: Mode, processors: u32) -> Arc<Admission> {
         let processors = processors.max(1);
-        let controller = Controller::new((2 * processors).clamp(4, SLOTS_MAX), SLOTS_MAX, (8 * processors).clamp(16, 256));
+        // Threads at work are bounded elsewhere (`server::pool`): a slot more costs the caches, not the scheduler.
+        let controller = Controller::new((2 * processors).clamp(4, SLOTS_MAX), SLOTS_MAX, (32 * processors).clamp(32, 512));
         let admission = Arc::new(Admission {
             gate: Gate::new(controller.limit(), processors.max(2)),
             on: AtomicBool::new(false),
@@ -229,15 +221,9 @@ impl Admission {
         }
     }
 
-    /// How many wait for a slot, and whether the slots are taken, by work or by transactions whose clients are to speak. `None` when nobody needs one.
-    pub fn load(&self) -> Option<Load> {
-        if self.is_off() {
-            return None;
-        }
-        let limit = self.gate.limit() as usize;
-        let taken = self.gate.states().take(limit).filter(|state| !matches!(state, State::Free)).count();
-        // One in eight may be on its way from one to the next.
-        Some(Load { queued: self.gate.waiting(), full: taken * 8 >= limit * 7 })
+    /// How many statements wait for a slot.
+    pub fn waiting(&self) -> u32 {
+        self.gate.waiting()
     }
 
     /// Figures for SHOW STATUS.

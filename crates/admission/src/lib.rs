@@ -31,7 +31,7 @@ mod platform;
 mod slot;
 mod ticket;
 
-pub use admission::{Admission, GRACE_TICKS, Load, SLICE_TICKS, Stats, TICK};
+pub use admission::{Admission, GRACE_TICKS, SLICE_TICKS, Stats, TICK};
 pub use controller::{Controller, Sample};
 pub use gate::SLOTS_MAX;
 pub use mode::Mode;

@@ -126,7 +126,7 @@ pub struct Session {
     /// What is asked of tables.
     pub(crate) handler_counts: Arc<HandlerCounts>,
     /// Reused buffers of the write path.
-    pub(crate) buffers: Buffers,
+    pub(crate) buffers: Box<Buffers>,
 }
 
 /// Buffers that live as long as the session, so that a statement allocates nothing. Sessions that take turns on one thread may share a set: see [`Session::exchange_buffers`].
@@ -166,7 +166,7 @@ impl Engine {
             helps: false,
             remade: None,
             handler_counts: Arc::default(),
-            buffers: Buffers::default(),
+            buffers: Box::default(),
         }
     }
 }
@@ -299,13 +299,13 @@ impl Running {
 
 impl Session {
     /// Exchanges its buffers for these. Between statements only; nothing in them is of one session rather than another.
-    pub fn exchange_buffers(&mut self, buffers: &mut Buffers) {
+    pub fn exchange_buffers(&mut self, buffers: &mut Box<Buffers>) {
         std::mem::swap(&mut self.buffers, buffers);
     }
 
     /// The session falls silent: what it would make again goes. Between statements only.
     pub fn rest(&mut self) {
-        self.buffers = Buffers::default();
+        *self.buffers = Buffers::default();
         if !self.running.active {
             self.running.fresh_undo = Vec::new();
             self.running.passed = Vec::new();

@@ -173,6 +173,7 @@ impl File for RealFile {
             buf.copy_from_slice(&aligned);
             return Ok(());
         }
+        sync::blocking::begins();
         let mut done = 0;
         while done < buf.len() {
             match rustix::io::pread(&self.fd, &mut buf[done..], offset + done as u64) {
@@ -191,6 +192,7 @@ impl File for RealFile {
             aligned.copy_from_slice(buf);
             return self.write_at(&aligned, offset);
         }
+        sync::blocking::begins();
         let mut done = 0;
         while done < buf.len() {
             match rustix::io::pwrite(&self.fd, &buf[done..], offset + done as u64) {
@@ -207,6 +209,7 @@ impl File for RealFile {
         let mut done = vec![0; pieces.len()];
         if pieces.len() > 1 && pieces.iter().all(|piece| self.suits_ring(piece.buf.as_ptr())) {
             let mut transfers: Vec<_> = pieces.iter_mut().map(|piece| Transfer::Read(&mut *piece.buf, piece.offset)).collect();
+            sync::blocking::begins();
             self.rings.run(&self.fd, &mut transfers, &mut done);
         }
         for (piece, done) in pieces.iter_mut().zip(done) {
@@ -219,6 +222,7 @@ impl File for RealFile {
         let mut done = vec![0; pieces.len()];
         if pieces.len() > 1 && pieces.iter().all(|(buf, _)| self.suits_ring(buf.as_ptr())) {
             let mut transfers: Vec<_> = pieces.iter().map(|(buf, offset)| Transfer::Write(buf, *offset)).collect();
+            sync::blocking::begins();
             self.rings.run(&self.fd, &mut transfers, &mut done);
         }
         let rest = pieces.iter().zip(done).filter(|((buf, _), done)| buf.len() != *done);
@@ -226,6 +230,7 @@ impl File for RealFile {
     }
 
     fn sync(&self) -> io::Result<()> {
+        sync::blocking::begins();
         // Not repeated on EINTR either: after any failure the kernel may have dropped the pages.
         Ok(rustix::fs::fdatasync(&self.fd)?)
     }

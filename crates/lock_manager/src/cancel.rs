@@ -215,6 +215,9 @@ impl Cancel {
         if let Some(observer) = observer {
             observer.wait_begins();
         }
+        if cell.state() == WaitState::Waiting {
+            sync::blocking::begins();
+        }
         let began = what.is_lock().then(Instant::now);
         let state = cell.sleep(deadline);
         if let Some(began) = began {

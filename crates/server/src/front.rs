@@ -14,12 +14,12 @@ use protocol::{Command, ErrReply, PacketWriter};
 use session::command::{ClientAddress, Flow, Login, command_error};
 use session::connections::{Connection, Hangup, Phase, SLEEP, Stop, ThreadCounts};
 use session::service::{FrontSettings, Service, Session};
-use sync::futex;
+use sync::{Mutex, Rank, futex};
 
 use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
-use crate::pool::{Crew, Epoll, Seats};
+use crate::pool::{Epoll, Posts, Processors, Rows, Seats, Thread};
 use crate::socket::Socket;
 use crate::threads::{After, Threads};
 
@@ -35,9 +35,15 @@ pub struct Front<S: Service> {
     logins: Arc<Threads>,
     /// Threads for connections that are logged in.
     threads: Arc<Threads>,
-    /// Sessions between transactions whose threads serve others meanwhile, and the threads that do.
-    seats: Seats<Guest<S>, Epoll>,
-    crew: Crew,
+    /// Sessions that wait for their clients without a thread: on the seats of the post that watches them.
+    seats: Box<[Seats<Guest<S>, Epoll>]>,
+    /// Those of them whose clients have spoken.
+    rows: Rows<Guest<S>>,
+    /// Who serves them.
+    posts: Arc<Posts<Thread>>,
+    processors: Processors,
+    /// What is lent to those who are being served.
+    lent: Mutex<Vec<turns::Lent<S>>>,
     /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked.
     shared_from: u32,
     /// Connections from acceptance to the end of their session.
@@ -53,14 +59,18 @@ impl<S: Service> Front<S> {
     pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
         let shared_from = service.settings().shared_threads_from;
-        let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX));
+        let processors = Processors::new();
+        let posts = processors.count();
         let front = Arc::new(Self {
             service,
             authenticator: Authenticator::default(),
             logins: Threads::new("login", LOGIN_THREADS_KEPT),
             threads,
-            seats: Seats::new(Epoll::new()?),
-            crew: Crew::new(processors),
+            seats: (0..posts).map(|_| Ok(Seats::new(Epoll::new()?))).collect::<std::io::Result<_>>()?,
+            rows: Rows::new(posts),
+            posts: Arc::new(Posts::new(posts)),
+            processors,
+            lent: Mutex::new(Rank::Leaf, Vec::new()),
             shared_from,
             open: AtomicU32::new(0),
             ended: AtomicU32::new(0),
@@ -130,7 +140,7 @@ impl<S: Service> Front<S> {
         if !settings.rest_after.is_zero() {
             visitor.channel.socket.set_patience(settings.rest_after);
         }
-        let mut guest = Box::new(Guest { session, login, visitor });
+        let mut guest = Box::new(Guest { session, login, visitor, lent: None });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
         if welcomed {
@@ -147,7 +157,7 @@ impl<S: Service> Front<S> {
             let id = guest.visitor.guard.id;
             let mut parked = false;
             front.guarded(id, || parked = front.serve_commands(guest, welcomed));
-            if parked { front.serve_others() } else { After::Ready }
+            if parked { After::Spare } else { After::Ready }
         });
         if let Err(error) = self.threads.run(job) {
             if plain {
@@ -203,7 +213,7 @@ impl<S: Service> Front<S> {
 
     /// Sends the first OK; false when the client has gone.
     fn welcome(guest: &mut Guest<S>) -> bool {
-        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
+        let Guest { session, login, visitor: Visitor { channel, .. }, .. } = guest;
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
         channel.connection.end_command();
         if !channel.send() {
@@ -222,7 +232,7 @@ impl<S: Service> Front<S> {
             Self::end(*guest);
             return false;
         }
-        self.serve_turn(guest, true, None)
+        self.serve_alone(guest, true)
     }
 
     fn end(guest: Guest<S>) {
@@ -240,7 +250,7 @@ impl<S: Service> Front<S> {
     #[inline(never)]
     fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
         let shared_from = if shared { 0 } else { self.shared_from };
-        let Guest { session, login, visitor: Visitor { channel, .. } } = guest;
+        let Guest { session, login, visitor: Visitor { channel, .. }, .. } = guest;
         let mut capabilities = login.capabilities;
         // It was parked with half a packet.
         let mut resumes = channel.connection.phase() == Phase::Reading;
@@ -337,7 +347,7 @@ impl<S: Service> Front<S> {
             if !channel.send() || flow == Flow::Quit {
                 return Next::End;
             }
-            waits = !(self.open.load(Ordering::Relaxed) >= shared_from && session.holds_nothing());
+            waits = self.open.load(Ordering::Relaxed) < shared_from;
             if !waits && !channel.has_input() {
                 return Next::Park;
             }
@@ -397,6 +407,8 @@ struct Guest<S: Service> {
     session: S::Session,
     login: Login,
     visitor: Visitor<S>,
+    /// While it is being served in turns, and in between if others may wait for it: what it has laid down for what is lent to it.
+    lent: Option<turns::Lent<S>>,
 }
 
 /// Counts a connection out when its session has ended, however that came about.
@@ -419,7 +431,7 @@ enum Next {
 impl<S: Service> Drop for OpenGuard<S> {
     fn drop(&mut self) {
         if let Some(seat) = self.seat {
-            self.front.seats.give_back(seat);
+            self.front.seats_of(self.id).give_back(seat);
         }
         self.front.service.connections().remove(self.id);
         self.front.open.fetch_sub(1, Ordering::AcqRel);

@@ -35,7 +35,7 @@ impl<S: Service> Server<S> {
         let (watched, stop) = (Arc::clone(&front), Arc::clone(&stop_watching));
         let watcher = sync::thread::Builder::new()
             .name("watcher".to_owned())
-            .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop, || watched.tidy_parked(watch_interval)))?;
+            .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop, || watched.tidy_parked()))?;
         let crewed = Arc::clone(&front);
         let monitor = sync::thread::Builder::new().name("crew".to_owned()).spawn(move || crewed.watch_crew())?;
         Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor] })

@@ -3,7 +3,7 @@
 //!
 //! The disk is a small tmpfs, which only root may mount; without the right the test says so and does nothing.
 
-use harness::{Server, code};
+use harness::{Server, code, until};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::fs::{File, OpenOptions};
@@ -308,6 +308,8 @@ fn a_full_disk_costs_the_logs_of_statements_their_entries_and_no_statement() {
         assert_eq!(answer.map(|(number, _)| number), Some(no));
     }
     let complaints = |path: &Path| server.log().matches(&format!("Could not use {} for logging", path.display())).count();
+    // The server's words are read by a thread of their own.
+    until("both are named", || complaints(&slow) > 0 && complaints(&general) > 0);
     assert_eq!((complaints(&slow), complaints(&general)), (1, 1), "{}", server.log());
     disk.free();
     client.query_drop("SELECT 'after'").expect("an answer");

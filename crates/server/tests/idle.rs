@@ -18,7 +18,8 @@ use wire_client::{BASE, Wire, Wish, trusting};
 const REST_AFTER: Duration = Duration::from_secs(1);
 
 fn server() -> Server {
-    numbers::server(&["--set", "altiplano_rest_after=1"], 100)
+    // Few connections, as far as threads go.
+    numbers::server(&["--set", "altiplano_rest_after=1", "--set", "altiplano_shared_threads_from=100000"], 100)
 }
 
 fn counters(watcher: &mut Conn) -> HashMap<String, u64> {

@@ -1,5 +1,5 @@
-//! Random schedules of the sources behind parked sessions: no guest is lost, in two hands, or left; the monitor of the crew does not sleep while nobody listens. Each
-//! planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
+//! Random schedules of the sources behind parked sessions: no guest is lost, in two hands, or left; a post has one holder at most, and does not stay vacant while a member rests; the
+//! crew's monitor does not sleep while a holder serves. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
 
 #![allow(clippy::disallowed_types)] // shuttle's are behind the same names
 
@@ -14,8 +14,13 @@ mod platform {
     pub(crate) use crate::latch::Mutex;
     pub(crate) use crate::signal::Signal;
     pub use models::planted;
-    pub use shuttle::sync::atomic;
+    pub use shuttle::sync::{Arc, atomic};
     pub use std::sync::OnceLock;
+
+    pub fn patience(_: std::time::Duration) -> Option<std::time::Instant> {
+        None
+    }
+
     pub use sync::{CachePadded, Rank};
 }
 
@@ -53,14 +58,14 @@ mod latch;
 mod pool {
     // The sources say `super::platform`.
     pub(crate) use crate::platform;
-    #[path = "listening.rs"]
-    pub(crate) mod listening;
+    #[path = "posts.rs"]
+    pub(crate) mod posts;
     #[path = "seats.rs"]
     pub(crate) mod seats;
 }
 
-use pool::listening::Listening;
-use pool::seats::{Poller, Report, Seats, Sits};
+use pool::posts::{Doing, Posts, Worker};
+use pool::seats::{Poller, Seats, Sits};
 
 const SCHEDULES: Schedules = Schedules { count: 4_000, variable: "POOL_SCHEDULES" };
 const CLIENTS: usize = 3;
@@ -108,6 +113,20 @@ impl Net {
         }
         self.changed.notify_all();
         result
+    }
+
+    /// The next seat whose client has spoken, or has gone; `None` when all is over.
+    fn report(&self) -> Option<u32> {
+        let mut kernel = self.kernel.lock().expect("model mutex");
+        loop {
+            if let Some(seat) = kernel.reports.pop_front() {
+                return Some(seat);
+            }
+            if kernel.closed {
+                return None;
+            }
+            kernel = self.changed.wait(kernel).expect("model mutex");
+        }
     }
 
     /// A receive that waits: how many words, or `None` at the end.
@@ -160,19 +179,6 @@ impl Poller<Guest> for Epoll {
             kernel.armed.insert(client, seat).is_none()
         })
     }
-
-    fn wait(&self) -> Report<u32> {
-        let mut kernel = self.0.kernel.lock().expect("model mutex");
-        loop {
-            if let Some(seat) = kernel.reports.pop_front() {
-                return Report::Of(seat);
-            }
-            if kernel.closed {
-                return Report::Closed;
-            }
-            kernel = self.0.changed.wait(kernel).expect("model mutex");
-        }
-    }
 }
 
 /// Clients that speak and hang up, members that serve them, and one that tidies. Everything said is heard, and each guest ends once.
@@ -193,7 +199,7 @@ fn everybody_is_heard(refuses: bool) {
     }
     let serve = {
         let (net, seats, heard, ended) = (Arc::clone(&net), Arc::clone(&seats), Arc::clone(&heard), Arc::clone(&ended));
-        // As `Front::serve_turn`.
+        // As `Front::serve_shared`.
         move |mut guest: Box<Guest>, mut waits: bool| {
             loop {
                 match net.receive(guest.client, waits) {
@@ -220,17 +226,12 @@ fn everybody_is_heard(refuses: bool) {
         }
     };
     for _ in 0..2 {
-        let (serve, seats) = (serve.clone(), Arc::clone(&seats));
+        let (serve, seats, net) = (serve.clone(), Arc::clone(&seats), Arc::clone(&net));
         others.push(thread::spawn(move || {
-            loop {
-                match seats.take() {
-                    Report::Of(guest) => {
-                        guest.in_hands(true);
-                        serve(guest, false);
-                    }
-                    Report::Closed => return,
-                    Report::Silence => unreachable!("the model has no clock"),
-                }
+            while let Some(seat) = net.report() {
+                let guest = seats.take(seat).expect("it lies there when it is reported");
+                guest.in_hands(true);
+                serve(guest, false);
             }
         }));
     }
@@ -238,7 +239,7 @@ fn everybody_is_heard(refuses: bool) {
         let seats = Arc::clone(&seats);
         others.push(thread::spawn(move || {
             for _ in 0..4 {
-                seats.tidy(0, |guest| {
+                seats.tidy(|guest| {
                     guest.in_hands(true);
                     thread::yield_now();
                     guest.in_hands(false);
@@ -269,17 +270,17 @@ fn a_guest_that_cannot_be_watched_is_kept() {
     SCHEDULES.check(|| everybody_is_heard(true), &["lost_refusal"]);
 }
 
-/// A guest rests once it has been lying for longer than the row of those whose clients have spoken is, and only once: it may be one of them. `gives_back_early`, planted, forgets the row.
+/// A guest rests once it has been lying for some rounds, and only once.
 #[test]
-fn who_may_wait_in_the_row_does_not_rest() {
+fn who_lies_still_rests_once() {
     let model = || {
         let seats = Arc::new(Seats::new(Epoll(Net::new(false))));
         let rests = Arc::new(AtomicU32::new(0));
         let rests_after = {
             let (seats, rests) = (Arc::clone(&seats), Arc::clone(&rests));
-            move |row_rounds: u32, rounds: u32| {
+            move |rounds: u32| {
                 (0..rounds).for_each(|_| {
-                    seats.tidy(row_rounds, |_| {
+                    seats.tidy(|_| {
                         rests.fetch_add(1, Ordering::SeqCst);
                     });
                 });
@@ -288,41 +289,105 @@ fn who_may_wait_in_the_row_does_not_rest() {
         };
         let tidies = thread::spawn({
             let rests_after = rests_after.clone();
-            move || assert_eq!(rests_after(10, 10), 0, "it may have spoken")
+            move || assert_eq!(rests_after(2), 0, "not yet")
         });
         let guest = Guest { client: 0, seat: None, heard: 0, hands: Arc::default() };
         assert!(seats.park(Box::new(guest)).is_ok(), "this one can be watched");
         tidies.join().expect("no panic");
-        assert_eq!(rests_after(10, 2), 0, "nor by then");
-        assert_eq!(rests_after(0, 3), 1, "the row is empty, so it has not");
-        assert_eq!(rests_after(0, 5), 1, "once");
+        assert_eq!(rests_after(3), 1);
+        assert_eq!(rests_after(5), 1, "once");
         assert_eq!(seats.count(), (1, 1));
     };
-    SCHEDULES.check(model, &["gives_back_early"]);
+    SCHEDULES.check(model, &[]);
 }
 
-/// Members listen and stop listening; when none listens any more the monitor gets up. (Otherwise it would sleep for ever, which shuttle tells.)
+/// A thread of which nothing is to be told.
+struct Anyone;
+
+impl Worker for Anyone {
+    fn doing(&self) -> Option<Doing> {
+        None
+    }
+
+    fn let_loose(&self) {}
+}
+
+/// Two members at one post, no thread more to be had, and four guests, each of which blocks until the next one has been served. Each holder is alone; if the post stayed vacant while one rests, or were
+/// lost, everybody would wait for ever, which shuttle tells.
 #[test]
-fn the_monitor_is_awake_while_nobody_listens() {
+fn a_post_has_one_holder_and_is_handed_on() {
+    const GUESTS: u32 = 4;
     let model = || {
-        let listening = Arc::new(Listening::new());
-        let taken = Arc::new(AtomicU32::new(0));
+        let posts = Arc::new(Posts::new(1));
+        posts.open(|_| false);
+        let (taken, held) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+        let served = Arc::new((Mutex::new(0), Condvar::new()));
         let members: Vec<_> = (0..2)
             .map(|_| {
-                let (listening, taken) = (Arc::clone(&listening), Arc::clone(&taken));
+                let (posts, taken, held, served) = (Arc::clone(&posts), Arc::clone(&taken), Arc::clone(&held), Arc::clone(&served));
                 thread::spawn(move || {
-                    for _ in 0..2 {
-                        listening.during(thread::yield_now);
+                    let member = posts.enlist(0, Anyone);
+                    while posts.obtain(&member, true, || {}) {
+                        while posts.holds(&member) {
+                            assert!(!held.swap(true, Ordering::SeqCst), "two hold one post");
+                            let guest = taken.fetch_add(1, Ordering::SeqCst);
+                            posts.begins(&member);
+                            held.store(false, Ordering::SeqCst);
+                            if guest >= GUESTS {
+                                posts.close();
+                                posts.hand_on(&member);
+                            } else if guest % 2 == 0 {
+                                posts.hand_on(&member);
+                                let mut count = served.0.lock().expect("model mutex");
+                                while *count < guest / 2 + 1 {
+                                    count = served.1.wait(count).expect("model mutex");
+                                }
+                            } else {
+                                *served.0.lock().expect("model mutex") += 1;
+                                served.1.notify_all();
+                            }
+                            posts.ends(&member);
+                        }
                     }
-                    taken.fetch_add(1, Ordering::SeqCst);
+                    posts.leave(&member);
                 })
             })
             .collect();
-        // There is a member, so a crew is there; the members' last listening is followed by nothing that would wake the monitor a second time.
-        listening.sleep_while(|listened| listened);
         members.into_iter().for_each(|thread| thread.join().expect("no panic"));
-        listening.sleep_while(|listened| listened);
-        assert_eq!(taken.load(Ordering::SeqCst), 2);
+        assert_eq!(posts.count(), 0);
+        assert!(taken.load(Ordering::SeqCst) > GUESTS, "somebody was not served");
     };
-    SCHEDULES.check(model, &["silent_leave", "look_before_sleeping"]);
+    SCHEDULES.check(model, &["rests_beside_a_vacant_post"]);
+}
+
+/// A holder serves until the monitor is awake, twice. (Otherwise it would sleep for ever, which shuttle tells.)
+#[test]
+fn the_monitor_is_awake_while_a_holder_serves() {
+    let model = || {
+        let posts = Arc::new(Posts::new(1));
+        let awake = Arc::new((Mutex::new(0), Condvar::new()));
+        let member = posts.enlist(0, Anyone);
+        assert!(posts.obtain(&member, true, || {}), "the post is vacant");
+        let monitor = thread::spawn({
+            let (posts, awake) = (Arc::clone(&posts), Arc::clone(&awake));
+            move || {
+                for _ in 0..2 {
+                    posts.sleep_while_idle();
+                    *awake.0.lock().expect("model mutex") += 1;
+                    awake.1.notify_all();
+                }
+            }
+        });
+        for turn in 1..=2 {
+            posts.begins(&member);
+            let mut count = awake.0.lock().expect("model mutex");
+            while *count < turn {
+                count = awake.1.wait(count).expect("model mutex");
+            }
+            drop(count);
+            posts.ends(&member);
+        }
+        monitor.join().expect("no panic");
+    };
+    SCHEDULES.check(model, &["silent_turn", "look_before_sleeping"]);
 }

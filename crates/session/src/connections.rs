@@ -447,6 +447,7 @@ impl Connection {
 
     /// The running statement begins to wait for its client. Only the connection's thread calls this, as a pair with [`Connection::client_wait_ends`].
     pub fn client_wait_begins(&self) {
+        sync::blocking::begins();
         let observer = self.wait_observer.lock().clone();
         if let Some(observer) = observer {
             observer.wait_begins();

@@ -3,7 +3,6 @@
 //! The server is generic over [`Service`]: in production the sessions of this crate, in the server's own tests and in the
 //! canned-answer bench something trivial. Calls are static, one per command.
 
-pub use admission::Load;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -53,7 +52,7 @@ impl Default for FrontSettings {
             server_version: "8.0.40-altiplano".to_owned(),
             max_connections: 10_000,
             thread_cache_size: 512,
-            shared_threads_from: 2000,
+            shared_threads_from: 16,
             rest_after: Duration::from_secs(3),
             max_allowed_packet: 64 << 20,
             connect_timeout: Duration::from_secs(10),
@@ -75,9 +74,9 @@ pub trait Service: Send + Sync + 'static {
     /// The registry, which KILL and the process list use.
     fn connections(&self) -> &Arc<Connections>;
 
-    /// How busy the slots of admission are; `None` when nobody needs one.
-    fn load(&self) -> Option<Load> {
-        None
+    /// How many statements wait for a slot of admission.
+    fn waiting_for_slots(&self) -> u32 {
+        0
     }
 
     /// Called by the watcher a few times a second, for what needs the time only roughly.
@@ -107,8 +106,8 @@ pub trait Service: Send + Sync + 'static {
 /// One connection's session. Dropping it rolls back what is open and frees what it holds.
 pub trait Session {
     /// What a session needs only while it is served, and any session could use: buffers, plans that the server's cache has as well. A thread that serves many sessions
-    /// in turns lends its own, which are warm, so that the others bring none from afar.
-    type Tools: Default;
+    /// in turns lends some that are warm, so that the others bring none from afar.
+    type Tools: Default + Send;
 
     /// Exchanges the session's tools for these. Between commands only.
     fn exchange_tools(&mut self, tools: &mut Self::Tools);
@@ -122,8 +121,7 @@ pub trait Session {
     /// Status flags for replies that the server writes itself.
     fn status(&self) -> protocol::ServerStatus;
 
-    /// Whether the session, which waits for its next command, holds nothing that others may wait for (no transaction, no lock of any kind): then another
-    /// thread may serve that command, whenever it comes to it.
+    /// Whether the session, which waits for its next command, is between transactions and holds nothing that others may wait for (no lock of any kind).
     fn holds_nothing(&self) -> bool;
 
     /// The client has sent COM_QUIT; the session ends next.

@@ -321,8 +321,8 @@ impl Service for SqlService {
         &self.shared.connections
     }
 
-    fn load(&self) -> Option<admission::Load> {
-        self.shared.admission.load()
+    fn waiting_for_slots(&self) -> u32 {
+        self.shared.admission.waiting()
     }
 
     fn tick(&self) {

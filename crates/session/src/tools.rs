@@ -15,8 +15,9 @@ use types::Value;
 /// See the module.
 #[derive(Default)]
 pub struct Tools {
-    buffers: engine::Buffers,
-    scratch: Scratch,
+    /// Boxed, as what is exchanged between sessions is cold on one side: a pointer is one line of it.
+    buffers: Box<engine::Buffers>,
+    scratch: Box<Scratch>,
     plans: OwnPlans,
     texts: OwnTexts,
     params: Vec<Value>,

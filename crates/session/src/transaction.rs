@@ -10,6 +10,7 @@ use crate::lock_tables::LockedTables;
 use crate::run::Ran;
 use crate::temporary::Lasting;
 use crate::xa::XaBranch;
+use admission::Work;
 use catalog::TableEntry;
 use engine::{FlushPolicy, HandlerCall, Isolation, Savepoint};
 use executor::StatementContext;
@@ -202,6 +203,11 @@ impl ClientSession {
             self.transaction.next_read_only = read_only;
         }
         self.transaction.explicit = true;
+        // Here, and not at its first statement: so there are never more open ones than slots, and some whose clients have fallen silent.
+        if let Err(outcome) = self.admit_work(Work::Long) {
+            self.transaction.explicit = false;
+            return Err(outcome);
+        }
         if self.changes.tells_transaction() {
             self.note_begin(consistent_snapshot);
         }

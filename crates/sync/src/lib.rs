@@ -1,4 +1,4 @@
-//! Synchronisation primitives: futex, ranked mutex and rwlock, events, atomics, threads.
+//! Synchronisation primitives: futex, ranked mutex and rwlock, events, atomics, threads; who is told that a thread blocks.
 //! The only door to `std`, loom or shuttle.
 //!
 //! # Invariants
@@ -29,6 +29,7 @@
 
 #![allow(clippy::disallowed_types)] // this crate is the door the lint points to
 
+pub mod blocking;
 mod event;
 mod mutex;
 mod platform;

@@ -74,6 +74,9 @@ impl Wal {
     fn wait_for(&self, need: Need) -> Result<(), WalError> {
         let head = self.reserver.head();
         assert!(need.written <= head, "waiting for {}, past the head {head}", need.written);
+        if !self.is_met(need) {
+            sync::blocking::begins();
+        }
         let report = self.group.wait(
             || self.is_met(need) || self.has_failed(),
             || {

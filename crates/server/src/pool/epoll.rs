@@ -1,48 +1,60 @@
 //! [`Epoll`]: watches parked guests' sockets.
 
-use super::seats::{Poller, Report};
+use super::seats::Poller;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// What is reported when all is over.
 const CLOSED: u64 = u64::MAX;
-/// What is reported for the probe.
-const PROBE: u64 = u64::MAX - 1;
-/// After so many seconds without any report one of those who wait is told of the silence.
-const SILENCE_S: i64 = 20;
+/// What is reported when there is something else to do.
+const CALL: u64 = u64::MAX - 1;
+/// Reports taken at once.
+const REPORTS: usize = 32;
 
-/// The kernel's list of sockets. Each is armed for one report (EPOLLONESHOT), which goes to one of those who wait; a socket that is not armed costs its packets next to nothing.
+/// The kernel's list of sockets. Each is armed for one report (EPOLLONESHOT), which goes to one of those who ask; a socket that is not armed costs its packets next to nothing.
 pub(crate) struct Epoll {
     list: OwnedFd,
     closing: OwnedFd,
-    /// Always readable, and armed as guests are: reports come in order, so its report tells that those before it have been taken.
-    probe: OwnedFd,
-    /// The probe waits. Relaxed: seen a tick later at worst.
-    probing: AtomicBool,
+    /// Always readable, armed by [`Epoll::call`].
+    calling: OwnedFd,
 }
+
+/// All is over.
+#[derive(Debug)]
+pub(crate) struct Closed;
 
 impl Epoll {
     pub(crate) fn new() -> std::io::Result<Self> {
         let list = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let closing = eventfd(0, EventfdFlags::CLOEXEC)?;
         epoll::add(&list, &closing, epoll::EventData::new_u64(CLOSED), epoll::EventFlags::IN)?;
-        let probe = eventfd(1, EventfdFlags::CLOEXEC)?;
-        epoll::add(&list, &probe, epoll::EventData::new_u64(PROBE), epoll::EventFlags::ONESHOT)?;
-        Ok(Self { list, closing, probe, probing: AtomicBool::new(false) })
+        let calling = eventfd(1, EventfdFlags::CLOEXEC)?;
+        epoll::add(&list, &calling, epoll::EventData::new_u64(CALL), epoll::EventFlags::ONESHOT)?;
+        Ok(Self { list, closing, calling })
     }
 
-    /// Whether the last probe still waits behind those whose clients had spoken before. Otherwise sends another.
-    pub(crate) fn probe(&self) -> bool {
-        if self.probing.load(Ordering::Relaxed) {
-            return true;
+    /// Seats whose guests' clients have spoken are told to `report`, some of them at once. Waits for the first as long as `patience` says, or for ever; may come back without any.
+    pub(crate) fn wait(&self, patience: Option<Duration>, mut report: impl FnMut(u32)) -> Result<(), Closed> {
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(CALL) }; REPORTS];
+        let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
+        // Interrupted: nothing was reported.
+        let count = epoll::wait(&self.list, &mut events, patience.as_ref()).unwrap_or(0);
+        let mut closed = false;
+        for event in &events[..count] {
+            match u32::try_from(event.data.u64()) {
+                Ok(seat) => report(seat),
+                Err(_) => closed |= event.data.u64() == CLOSED,
+            }
         }
-        self.probing.store(true, Ordering::Relaxed);
+        if closed { Err(Closed) } else { Ok(()) }
+    }
+
+    /// Who waits, or will next, is to look for other things to do.
+    pub(crate) fn call(&self) {
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ONESHOT;
-        if epoll::modify(&self.list, &self.probe, epoll::EventData::new_u64(PROBE), flags).is_err() {
-            self.probing.store(false, Ordering::Relaxed);
-        }
-        false
+        // Refused: it looks when a client speaks.
+        let _ = epoll::modify(&self.list, &self.calling, epoll::EventData::new_u64(CALL), flags);
     }
 
     /// All who wait, or will, are told that there is nothing to wait for any more.
@@ -58,18 +70,5 @@ impl<G: AsFd> Poller<G> for Epoll {
             (epoll::EventData::new_u64(seat.into()), epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ONESHOT);
         let armed = if known { epoll::modify(&self.list, guest, data, flags) } else { epoll::add(&self.list, guest, data, flags) };
         armed.is_ok()
-    }
-
-    fn wait(&self) -> Report<u32> {
-        let mut event = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(CLOSED) }];
-        loop {
-            match epoll::wait(&self.list, &mut event, Some(&Timespec { tv_sec: SILENCE_S, tv_nsec: 0 })) {
-                Ok(0) => return Report::Silence,
-                Ok(_) if event[0].data.u64() == PROBE => self.probing.store(false, Ordering::Relaxed),
-                Ok(_) => return u32::try_from(event[0].data.u64()).map_or(Report::Closed, Report::Of),
-                // Interrupted: once more.
-                Err(_) => {}
-            }
-        }
     }
 }

@@ -1,24 +1,24 @@
-//! Threads shared by sessions: between transactions, once there are many connections; and by those whose clients are silent.
+//! Threads shared by sessions: once there are many connections, and by those whose clients are silent.
 //!
-//! A session that waits for its client and holds nothing that others may wait for is *parked*: it lies on a seat (`seats.rs`) and its socket is watched by epoll.
-//! Members of a *crew* (`crew.rs`) take those whose clients have spoken, in the kernel's order, and serve each until it may be parked again: to the end of
-//! its transaction. With few connections the member leaves the crew instead, and serves that session alone until its client falls silent. So thousands of sessions work on the stacks, heaps and kernel structures of a few dozen threads, and one that is silent takes no thread.
+//! A session that waits for its client is *parked*: it lies on a seat (`seats.rs`) and its socket is watched by epoll. There is a *post* for each processor (`posts.rs`): who holds it
+//! takes those whose clients have spoken, of those that this post watches, and serves each until it waits for its client again: a statement, mostly. Who is in a transaction comes before newcomers
+//! (`rows.rs`). With few connections who holds the post hands it on instead, and serves that session alone until its client falls silent. So thousands of sessions work on the stacks,
+//! heaps and kernel structures of a few dozen threads, without a switch of threads between them, and one that is silent takes no thread.
 //!
 //! # Invariants
-//! 1. A guest is on a seat, or in the hands of one thread.
-//! 2. Who is parked holds nothing that others may wait for (`Session::holds_nothing`): whatever a member waits for has a thread of its own, so no wait depends
-//!    on the size of the crew.
-//! 3. While a client of a parked session has spoken and no member listens, the crew's monitor looks at the crew every few milliseconds and makes
-//!    up for members that wait.
-//! 4. A member waits for a client only within a transaction or a statement: half a packet is parked like silence.
+//! 1. A guest is on a seat, in a row, or in the hands of one thread.
+//! 2. Whoever holds a post does not block: it hands the post on before (`sync::blocking`), or loses it to the monitor. So whatever a parked session holds, somebody will serve it.
+//! 3. A member waits for a client only within a statement, without a post: half a packet is parked like silence.
 
-mod crew;
 mod epoll;
-mod listening;
 mod platform;
-mod recent_load;
+mod posts;
+mod processors;
+mod rows;
 mod seats;
 
-pub(crate) use crew::{Crew, Member};
 pub(crate) use epoll::Epoll;
-pub(crate) use seats::{Seats, Sits, Taken};
+pub(crate) use posts::{Member, Posts, Worker};
+pub(crate) use processors::{Processors, Thread};
+pub(crate) use rows::Rows;
+pub(crate) use seats::{Seats, Sits};

@@ -1,14 +1,20 @@
-//! What `seats.rs` and `listening.rs` take from outside, so that their model test can compile them over a model checker.
+//! What `seats.rs` and `posts.rs` take from outside, so that their model test can compile them over a model checker.
 
 pub(crate) use std::sync::OnceLock;
-pub(crate) use sync::{CachePadded, Mutex, Rank, Signal, atomic};
+pub(crate) use sync::{Arc, CachePadded, Mutex, Rank, Signal, atomic};
+
+/// Until when somebody waits who waits for so long. Never in the model, for ever.
+pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> {
+    Some(std::time::Instant::now() + time)
+}
 
 /// Whether a bug is planted: never outside the model test, where this function is `models::planted`. The bugs prove that the test would find them:
 /// - `arm_before_sitting`: the socket is watched before the guest is on its seat.
 /// - `lost_refusal`: a guest that cannot be watched stays on its seat.
 /// - `seat_of_another`: two guests get one seat.
-/// - `silent_leave`: the last member that stops listening does not tell the monitor.
-/// - `look_before_sleeping`: the monitor looks for listeners before it says that it sleeps.
+/// - `silent_turn`: who begins to serve does not tell the monitor.
+/// - `look_before_sleeping`: the monitor looks whether anybody serves before it says that it sleeps.
+/// - `rests_beside_a_vacant_post`: who comes to rest does not look whether its post is vacant.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {
     false

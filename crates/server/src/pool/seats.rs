@@ -15,27 +15,11 @@ const CHUNKS: usize = 128;
 /// A guest that has lain still in so many rounds of tidying is told to rest.
 const ROUNDS_BEFORE_REST: u32 = 3;
 
-/// What came of a wait for guests.
-pub(crate) enum Report<T> {
-    /// This one's client has spoken, or has gone.
-    Of(T),
-    /// Nobody's, for a long time.
-    Silence,
-    /// All is over.
-    Closed,
-}
-
-/// A guest that was taken, see [`Seats::take`].
-pub(crate) type Taken<G> = Report<Box<G>>;
-
 /// Tells whose client has spoken.
 pub(crate) trait Poller<G> {
-    /// From now on the guest's client is watched: once it has spoken, or has already, one [`Poller::wait`] returns `seat`, and it is watched no more. `known`: it was
+    /// From now on the guest's client is watched: once it has spoken, or has already, `seat` is reported once, and it is watched no more. `known`: it was
     /// armed before. False when that is not to be had.
     fn arm(&self, guest: &G, seat: u32, known: bool) -> bool;
-
-    /// Waits for a seat whose guest's client has spoken.
-    fn wait(&self) -> Report<u32>;
 }
 
 /// Who can lie on a seat.
@@ -140,20 +124,11 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
         }
     }
 
-    /// Waits for a guest whose client has spoken, or has gone.
-    pub(crate) fn take(&self) -> Taken<G> {
-        loop {
-            let seat = match self.poller.wait() {
-                Report::Of(seat) => seat,
-                Report::Silence => return Report::Silence,
-                Report::Closed => return Report::Closed,
-            };
-            let guest = self.at(seat).lock().guest.take();
-            debug_assert!(guest.is_some(), "a report for an empty seat");
-            if let Some(guest) = guest {
-                return Report::Of(guest);
-            }
-        }
+    /// The guest on a seat that was reported: its client has spoken, or has gone.
+    pub(crate) fn take(&self, seat: u32) -> Option<Box<G>> {
+        let guest = self.at(seat).lock().guest.take();
+        debug_assert!(guest.is_some(), "a report for an empty seat");
+        guest
     }
 
     /// The seat of a guest that has ended, which no report is to be expected for: it was in a thread's hands.
@@ -170,16 +145,15 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
         })
     }
 
-    /// Another round of tidying: those who have lain still for some rounds are told to rest, once. One thread calls this, now and then. `row_rounds`: for how many rounds
-    /// those whose clients have spoken wait to be taken; whoever lies for no longer than that may be one of them, and would only make again what it gave back.
-    pub(crate) fn tidy(&self, row_rounds: u32, rest: impl Fn(&mut G)) {
+    /// Another round of tidying: those who have lain still for some rounds are told to rest, once. One thread calls this, now and then. (Whose client has spoken stands
+    /// in a row soon, not here: under load it would only make again what it gave back.)
+    pub(crate) fn tidy(&self, rest: impl Fn(&mut G)) {
         let round = self.round.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let still = ROUNDS_BEFORE_REST.saturating_add(if planted("gives_back_early") { 0 } else { row_rounds });
         let used = self.unused.lock().next;
         for seat in 0..used {
             // Who holds the latch lays a guest down or takes it: not a silent one.
             let Some(mut place) = self.at(seat).try_lock() else { continue };
-            if place.rests || round.wrapping_sub(place.since) < still {
+            if place.rests || round.wrapping_sub(place.since) < ROUNDS_BEFORE_REST {
                 continue;
             }
             if let Some(guest) = &mut place.guest {
