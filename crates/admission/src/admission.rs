@@ -221,6 +221,12 @@ impl Admission {
         }
     }
 
+    /// How many slots there are now.
+    #[inline]
+    pub fn slots(&self) -> u32 {
+        self.gate.limit()
+    }
+
     /// How many statements wait for a slot.
     pub fn waiting(&self) -> u32 {
         self.gate.waiting()

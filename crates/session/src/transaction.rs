@@ -203,8 +203,10 @@ impl ClientSession {
             self.transaction.next_read_only = read_only;
         }
         self.transaction.explicit = true;
-        // Here, and not at its first statement: so there are never more open ones than slots, and some whose clients have fallen silent.
-        if let Err(outcome) = self.admit_work(Work::Long) {
+        // Here, and not at its first statement, where there are more sessions than slots: so there are never more open ones than slots, and some whose clients have fallen silent.
+        if self.shared().connections.count() > self.shared().admission.slots()
+            && let Err(outcome) = self.admit_work(Work::Long)
+        {
             self.transaction.explicit = false;
             return Err(outcome);
         }

@@ -392,10 +392,10 @@ impl<W: Worker> Posts<W> {
 
     /// Those that have worked on without a post for more than a tick may do so anywhere.
     fn let_loose(&self) {
-        let members = self.members.lock().clone();
-        for member in members {
+        let members = self.members.lock();
+        for member in members.iter() {
             let turn = member.turn.load(Ordering::Relaxed);
-            if turn % 2 == 0 || self.holds(&member) {
+            if turn % 2 == 0 || self.holds(member) {
                 continue;
             }
             let looks =
