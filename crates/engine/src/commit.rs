@@ -8,6 +8,7 @@
 //! 3. A session that meets a version whose writer has released and not finished notes the log's head ([`Dependencies`]). Nothing that tells of
 //!    the version leaves the session, and no commit of it is acknowledged or seen, before the log is durable up to there.
 //! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
+//! 5. Between [`Session::commit_to_log`] and [`Session::finish_commit`] the session runs nothing; dropped there, it finishes.
 
 use crate::history::LeftBehind;
 use crate::log_op::LogOp;
@@ -120,6 +121,33 @@ impl Session {
             policy => self.commit_by(policy),
         };
         self.committed(committed)
+    }
+
+    /// The first half of a commit: the record is in the log and the locks are gone, but nothing is durable yet. Returns how far the log must be before anybody is told;
+    /// then [`Session::finish_commit`] follows, on any thread. `None` when the transaction has ended, as [`Session::commit`] says: where there is nothing to wait for, or what
+    /// is to be done may not be put off.
+    pub fn commit_to_log(&mut self) -> Result<Option<Lsn>> {
+        let waits = self.flush_policy == FlushPolicy::Durable && self.engine.config.mechanisms.early_lock_release;
+        if !waits || self.running.half_undone || self.running.id.is_none() {
+            return self.commit().map(|()| None);
+        }
+        match self.append_commit() {
+            Ok(lsn) => {
+                self.running.appended = lsn;
+                Ok(Some(lsn))
+            }
+            Err(error) => self.committed(Err(error)).map(|()| None),
+        }
+    }
+
+    /// The second half, if there is one to be done: waits for the log unless that is durable already. Errors as of [`Session::commit`].
+    pub fn finish_commit(&mut self) -> Result<()> {
+        let lsn = std::mem::take(&mut self.running.appended);
+        if lsn.is_none() {
+            return Ok(());
+        }
+        let durable = self.await_durable(lsn);
+        self.committed(durable)
     }
 
     /// [`Session::commit`], durable whatever the session's flush policy: definitions are.

@@ -98,6 +98,8 @@ pub(crate) struct Running {
     pub(crate) may_hold_locks: bool,
     /// They were given back with the commit record.
     pub(crate) locks_are_gone: bool,
+    /// The end of its commit record, between the halves of its commit; else zero.
+    pub(crate) appended: Lsn,
     /// What PREPARE names.
     pub(crate) tables: Touched,
 }
@@ -193,6 +195,7 @@ impl Running {
             snapshot_is_new: false,
             may_hold_locks: false,
             locks_are_gone: false,
+            appended: Lsn::NONE,
             tables: Touched::new(),
         }
     }
@@ -280,6 +283,7 @@ impl Running {
         self.snapshot_is_new = false;
         self.may_hold_locks = false;
         self.locks_are_gone = false;
+        self.appended = Lsn::NONE;
     }
 
     /// What only a transaction that has written has noted.
@@ -377,7 +381,7 @@ impl Session {
 
     /// Whether a transaction runs.
     pub fn in_transaction(&self) -> bool {
-        self.running.active
+        self.running.active && self.running.appended.is_none()
     }
 
     /// Whether the running transaction refuses writes.
@@ -690,7 +694,10 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.running.active {
+        if !self.running.appended.is_none() {
+            // An error leaves it to recovery.
+            let _ = self.finish_commit();
+        } else if self.running.active {
             // An error leaves the transaction to `Engine::roll_back_abandoned`.
             let _ = self.rollback();
         }

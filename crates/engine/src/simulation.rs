@@ -1,4 +1,4 @@
-//! What only the crash simulator uses: a commit in two halves, so that one thread can be between them while another session works, and
+//! What only the crash simulator uses: a process that dies between the halves of a commit, and
 //! the bugs that it plants to prove that it would find them.
 
 use crate::Result;
@@ -9,27 +9,8 @@ use crate::purge_rounds::BATCH;
 use crate::session::Session;
 use base::{Lsn, TxnId};
 use std::sync::Arc;
-use wal::FlushPolicy;
 
-/// The first half of a commit with policy `Durable`: the record is in the log, the locks are gone, nothing is durable. Returns the end of the
-/// record, or `None` when the transaction does not end this way; then [`Session::commit`] ends it.
-pub fn append_commit(session: &mut Session) -> Result<Option<Lsn>> {
-    if session.running.half_undone || !session.has_writes() || session.flush_policy != FlushPolicy::Durable {
-        return Ok(None);
-    }
-    match session.append_commit() {
-        Ok(lsn) => Ok(Some(lsn)),
-        Err(error) => session.committed(Err(error)).map(|()| None),
-    }
-}
-
-/// The second half: waits for the log.
-pub fn finish_commit(session: &mut Session, lsn: Lsn) -> Result<()> {
-    let durable = session.await_durable(lsn);
-    session.committed(durable)
-}
-
-/// The process dies between the halves.
+/// The process dies between the halves of this session's commit.
 pub fn leave_commit(session: &mut Session) {
     session.abandon();
 }

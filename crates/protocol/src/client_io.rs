@@ -41,6 +41,11 @@ pub trait ClientIo {
 
     /// The sequence id that follows the last packet read.
     fn reply_sequence(&self) -> u8;
+
+    /// Whether what is left in `out` when the command ends may be sent later, so that no thread waits until it can be.
+    fn may_reply_later(&self) -> bool {
+        false
+    }
 }
 
 /// A client that takes everything at once and sends nothing: for statements whose reply stays in the buffer, and tests.

@@ -19,12 +19,15 @@ use sync::{Mutex, Rank, futex};
 use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
-use crate::pool::{Epoll, Posts, Processors, Rows, Seats, Thread};
+use crate::pool::{Epoll, Late, Posts, Processors, Rows, Seats, Thread};
 use crate::socket::Socket;
 use crate::threads::{After, Threads};
 
 /// Threads that wait for the next login.
 const LOGIN_THREADS_KEPT: u32 = 16;
+
+/// Longest reply that may wait for the log without a thread; one that says OK has a few dozen bytes.
+const LATE_BYTES_MAX: usize = 512;
 
 /// What all connections share.
 pub struct Front<S: Service> {
@@ -39,6 +42,8 @@ pub struct Front<S: Service> {
     seats: Box<[Seats<Guest<S>, Epoll>]>,
     /// Those of them whose clients have spoken.
     rows: Rows<Guest<S>>,
+    /// Those whose replies wait for the log.
+    late: Late<Guest<S>>,
     /// Who serves them.
     posts: Arc<Posts<Thread>>,
     processors: Processors,
@@ -68,6 +73,7 @@ impl<S: Service> Front<S> {
             threads,
             seats: (0..posts).map(|_| Ok(Seats::new(Epoll::new()?))).collect::<std::io::Result<_>>()?,
             rows: Rows::new(posts),
+            late: Late::new(),
             posts: Arc::new(Posts::new(posts)),
             processors,
             lent: Mutex::new(Rank::Leaf, Vec::new()),
@@ -140,7 +146,7 @@ impl<S: Service> Front<S> {
         if !settings.rest_after.is_zero() {
             visitor.channel.socket.set_patience(settings.rest_after);
         }
-        let mut guest = Box::new(Guest { session, login, visitor, lent: None });
+        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
         if welcomed {
@@ -250,7 +256,16 @@ impl<S: Service> Front<S> {
     #[inline(never)]
     fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
         let shared_from = if shared { 0 } else { self.shared_from };
-        let Guest { session, login, visitor: Visitor { channel, .. }, .. } = guest;
+        let Guest { session, login, visitor: Visitor { channel, .. }, reply, .. } = guest;
+        if let Some(waited) = reply.take() {
+            if !Self::send_late(channel, session, &waited) {
+                return Next::End;
+            }
+            waits = self.open.load(Ordering::Relaxed) < shared_from;
+            if !waits && !channel.has_input() {
+                return Next::Park;
+            }
+        }
         let mut capabilities = login.capabilities;
         // It was parked with half a packet.
         let mut resumes = channel.connection.phase() == Phase::Reading;
@@ -321,6 +336,7 @@ impl<S: Service> Front<S> {
                 Ok(command) => {
                     let mut io =
                         StatementIo::new(&channel.socket, &mut channel.layers, &channel.connection, channel.reader.unread(), limit);
+                    io.let_reply_wait(shared);
                     let flow = session.handle(command, &mut channel.out, &mut io);
                     upload = io.finish();
                     flow
@@ -339,6 +355,18 @@ impl<S: Service> Front<S> {
                     return Next::End;
                 }
             }
+            if flow == Flow::Later {
+                if shared && channel.out.len() <= LATE_BYTES_MAX && !self.service.is_durable(session.awaits()) {
+                    *reply = Some(LateReply { sequence: place.reply_sequence(), packets: channel.out.bytes().into() });
+                    channel.out.clear();
+                    return Next::Wait;
+                }
+                if let Err(error) = session.finish() {
+                    channel.out.clear();
+                    channel.out.set_sequence(place.reply_sequence());
+                    ErrReply::from(&error).write(&mut channel.out);
+                }
+            }
             if channel.connection.stop_requested() == Stop::Connection && flow != Flow::Quit {
                 // Another killed it: MySQL closes such a connection without a word.
                 return Next::End;
@@ -352,6 +380,21 @@ impl<S: Service> Front<S> {
                 return Next::Park;
             }
         }
+    }
+
+    /// Ends a command whose reply has waited for the log; false when the connection is to end.
+    fn send_late(channel: &mut Channel, session: &mut S::Session, waited: &LateReply) -> bool {
+        let finished = session.finish();
+        if channel.connection.stop_requested() == Stop::Connection {
+            return false;
+        }
+        channel.out.set_sequence(waited.sequence);
+        match finished {
+            Ok(()) => channel.out.append_numbered(&waited.packets),
+            Err(error) => ErrReply::from(&error).write(&mut channel.out),
+        }
+        channel.connection.end_command();
+        channel.send()
     }
 
     fn change_user(&self, channel: &mut Channel, session: &mut S::Session, old: &Login, payload: &[u8]) -> Result<Login, Refused> {
@@ -409,6 +452,15 @@ struct Guest<S: Service> {
     visitor: Visitor<S>,
     /// While it is being served in turns, and in between if others may wait for it: what it has laid down for what is lent to it.
     lent: Option<turns::Lent<S>>,
+    /// What its client is to be told once its commit is durable.
+    reply: Option<LateReply>,
+}
+
+/// A reply that waits for the log.
+struct LateReply {
+    /// Of its first packet, or of an error in its place.
+    sequence: u8,
+    packets: Box<[u8]>,
 }
 
 /// Counts a connection out when its session has ended, however that came about.
@@ -424,6 +476,8 @@ struct OpenGuard<S: Service> {
 enum Next {
     /// It may be parked until its client speaks.
     Park,
+    /// Its reply waits for the log.
+    Wait,
     /// It ends.
     End,
 }

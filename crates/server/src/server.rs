@@ -38,7 +38,9 @@ impl<S: Service> Server<S> {
             .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop, || watched.tidy_parked()))?;
         let crewed = Arc::clone(&front);
         let monitor = sync::thread::Builder::new().name("crew".to_owned()).spawn(move || crewed.watch_crew())?;
-        Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor] })
+        let late = Arc::clone(&front);
+        let replies = sync::thread::Builder::new().name("replies".to_owned()).spawn(move || late.send_late_replies())?;
+        Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor, replies] })
     }
 
     /// What the connections share.

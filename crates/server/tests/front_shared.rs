@@ -5,7 +5,8 @@ mod front;
 
 use front::{Fixture, command, raw_login, read_packet};
 use harness::until;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::sync::atomic::Ordering;
 
 #[test]
 fn commands_sent_together_are_all_answered_and_half_a_packet_keeps_no_thread() {
@@ -87,6 +88,72 @@ fn clients_that_hang_up_are_noticed_while_parked() {
         assert_eq!(read_packet(stream).1[0], 0);
     }
     fixture.until_parked(50);
+    drop(streams);
+    fixture.stop();
+}
+
+/// Replies that wait for the log take no thread, and none goes before its time.
+#[test]
+fn replies_that_wait_for_the_log_take_no_thread() {
+    let fixture = Fixture::new();
+    let log = &fixture.service.log;
+    let mut streams: Vec<_> = (0..200).map(|_| raw_login(&fixture)).collect();
+    for (number, stream) in streams.iter_mut().enumerate() {
+        stream.write_all(&command(format!("\x03LATE {}", 1 + number / 100).as_bytes())).expect("sent");
+    }
+    until("some wait", || fixture.service.log.asked.load(Ordering::SeqCst) > 0);
+    // Others are served meanwhile, and there are threads for few.
+    let mut other = raw_login(&fixture);
+    other.write_all(&command(b"\x0E")).expect("sent");
+    assert_eq!(read_packet(&mut other).1[0], 0);
+    fixture.until_parked(1);
+    assert!(fixture.server.front().thread_counts().shared < 100);
+    for stream in &mut streams {
+        stream.set_nonblocking(true).expect("a socket");
+        assert_eq!(stream.read(&mut [0; 8]).map_err(|error| error.kind()), Err(std::io::ErrorKind::WouldBlock), "a reply before its time");
+        stream.set_nonblocking(false).expect("a socket");
+    }
+    log.make_durable(2);
+    for stream in &mut streams {
+        let (sequence, reply) = read_packet(stream);
+        assert_eq!((sequence, reply[0]), (1, 0), "OK");
+    }
+    // They are parked again, and go on.
+    fixture.until_parked(201);
+    for stream in &mut streams {
+        stream.write_all(&command(b"\x03LATE 2")).expect("sent");
+        assert_eq!(read_packet(stream).1[0], 0, "durable already");
+    }
+    assert!((1..=200).contains(&log.asked_for.load(Ordering::SeqCst)), "each at most once, and none for what was durable already");
+    drop((streams, other));
+    fixture.stop();
+}
+
+#[test]
+fn a_late_reply_may_be_an_error_or_none() {
+    let fixture = Fixture::new();
+    let mut streams: Vec<_> = (0..3).map(|_| raw_login(&fixture)).collect();
+    for (stream, text) in streams.iter_mut().zip(["\x03LATE 1 FAILS", "\x03LATE 1", "\x03LATE 1"]) {
+        // What follows has to wait for the reply.
+        stream.write_all(&[command(text.as_bytes()), command(b"\x0E")].concat()).expect("sent");
+    }
+    until("all wait", || {
+        let running =
+            |connection: &std::sync::Arc<session::connections::Connection>| connection.phase() == session::connections::Phase::Running;
+        fixture.service.connections.list().iter().filter(|connection| running(connection)).count() == 3
+    });
+    // The last one is killed, and another client hangs up.
+    let list = fixture.service.connections.list();
+    let killed = list.iter().map(|connection| connection.id()).max().expect("three");
+    assert!(fixture.service.connections.kill(killed, session::connections::Stop::Connection));
+    let gone = streams.remove(1);
+    drop(gone);
+    fixture.service.log.make_durable(1);
+    let (sequence, reply) = read_packet(&mut streams[0]);
+    assert_eq!((sequence, reply[0], u16::from_le_bytes([reply[1], reply[2]])), (1, 0xFF, 1317));
+    assert_eq!(read_packet(&mut streams[0]).1[0], 0, "the command behind it");
+    assert_eq!(streams[1].read(&mut [0; 64]).unwrap_or(0), 0, "it was killed: not a word");
+    until("one is left", || fixture.service.connections.count() == 1);
     drop(streams);
     fixture.stop();
 }

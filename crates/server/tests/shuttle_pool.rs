@@ -1,5 +1,5 @@
 //! Random schedules of the sources behind parked sessions: no guest is lost, in two hands, or left; a post has one holder at most, and does not stay vacant while a member rests; the
-//! crew's monitor does not sleep while a holder serves. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
+//! crew's monitor does not sleep while a holder serves; who waits for the log is given back, once, when it is durable. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
 
 #![allow(clippy::disallowed_types)] // shuttle's are behind the same names
 
@@ -58,12 +58,15 @@ mod latch;
 mod pool {
     // The sources say `super::platform`.
     pub(crate) use crate::platform;
+    #[path = "late.rs"]
+    pub(crate) mod late;
     #[path = "posts.rs"]
     pub(crate) mod posts;
     #[path = "seats.rs"]
     pub(crate) mod seats;
 }
 
+use pool::late::Late;
 use pool::posts::{Doing, Posts, Worker};
 use pool::seats::{Poller, Seats, Sits};
 
@@ -390,4 +393,47 @@ fn the_monitor_is_awake_while_a_holder_serves() {
         monitor.join().expect("no panic");
     };
     SCHEDULES.check(model, &["silent_turn", "look_before_sleeping"]);
+}
+
+/// Guests wait for a log that grows; each is given back once, and not before its time. (One that is forgotten waits for ever, which shuttle tells.)
+#[test]
+fn who_waits_for_the_log_is_given_back_when_it_is_durable() {
+    const EACH: u64 = 2;
+    let model = || {
+        let late = Arc::new(Late::new());
+        let (durable, back) = (Arc::new(Mutex::new(0)), Arc::new((Mutex::new(Vec::new()), Condvar::new())));
+        let serves = thread::spawn({
+            let (late, durable, back) = (Arc::clone(&late), Arc::clone(&durable), Arc::clone(&back));
+            move || {
+                let make_durable = |up_to: base::Lsn, guests| {
+                    assert!(guests > 0);
+                    *durable.lock().expect("model mutex") = up_to.0;
+                };
+                late.serve(make_durable, |guests| {
+                    back.0.lock().expect("model mutex").extend(guests.map(|guest: Box<u64>| *guest));
+                    back.1.notify_all();
+                });
+            }
+        });
+        let clients: Vec<_> = (0..2)
+            .map(|client| {
+                let (late, durable, back) = (Arc::clone(&late), Arc::clone(&durable), Arc::clone(&back));
+                thread::spawn(move || {
+                    for up_to in (0..EACH).map(|turn| 1 + 2 * turn + client) {
+                        late.add(base::Lsn(up_to), Box::new(up_to));
+                        let given = back.0.lock().expect("model mutex");
+                        drop(back.1.wait_while(given, |given| !given.contains(&up_to)).expect("model mutex"));
+                        assert!(*durable.lock().expect("model mutex") > 0);
+                    }
+                })
+            })
+            .collect();
+        clients.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        late.close();
+        serves.join().expect("no panic");
+        let mut given = back.0.lock().expect("model mutex").clone();
+        given.sort_unstable();
+        assert_eq!(given, [1, 2, 3, 4]);
+    };
+    SCHEDULES.check(model, &["late_told_too_early"]);
 }

@@ -11,6 +11,8 @@ use protocol::{Capabilities, CommandError};
 pub enum Flow {
     /// Send what is in the buffer and wait for the next command.
     Continue,
+    /// The same, once the log is durable up to [`Session::awaits`](crate::service::Session::awaits) and [`Session::finish`](crate::service::Session::finish) has said that all is well.
+    Later,
     /// Send what is in the buffer and close.
     Quit,
 }

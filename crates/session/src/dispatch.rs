@@ -12,6 +12,7 @@ use crate::query_logs::Log;
 use crate::result_columns;
 use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
+use crate::transaction::Completion;
 use crate::{ddl, show};
 use admission::Work;
 use executor::{RowConsumer, Scratch, StatementContext};
@@ -108,7 +109,11 @@ impl ClientSession {
                 self.shared().status.com_commit.inc();
                 self.refuse_in_branch()?;
                 let next = self.completion(completion);
-                self.commit()?;
+                if next == Completion::Nothing {
+                    self.commit_before_reply()?
+                } else {
+                    self.commit()?
+                }
                 self.transaction.forget_next();
                 self.complete(next, sink)
             }

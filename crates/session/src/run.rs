@@ -51,7 +51,7 @@ impl ClientSession {
     /// Runs a plan with the parameter values in `self.params` and writes the reply.
     pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         let ran = self.run_and_reply(plan, sink);
-        if plan.plan.writes {
+        if plan.plan.writes && self.transaction.awaits.is_none() {
             self.server_locks.withdraw();
         }
         ran
@@ -101,7 +101,9 @@ impl ClientSession {
                 sink.finish(&OkReply { status, warnings, session_state: &session_state, ..OkReply::default() });
             }
             executor::Outcome::Changes(changes) => {
-                self.statement_done()?;
+                if !self.transaction_goes_on() {
+                    self.commit_before_reply()?;
+                }
                 self.reply_changes(&plan.plan.body, &changes, sink);
             }
         }

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::Lsn;
 use mysql_error::SqlError;
 use protocol::PacketWriter;
 use tls::Tls;
@@ -79,6 +80,14 @@ pub trait Service: Send + Sync + 'static {
         0
     }
 
+    /// Whether the log is durable up to there, or will never be.
+    fn is_durable(&self, _up_to: Lsn) -> bool {
+        true
+    }
+
+    /// Returns when it is; for so many sessions that wait for it without threads.
+    fn make_durable(&self, _up_to: Lsn, _sessions: u32) {}
+
     /// Called by the watcher a few times a second, for what needs the time only roughly.
     fn tick(&self) {}
 
@@ -114,6 +123,17 @@ pub trait Session {
 
     /// Answers one command. The reply is in `out` or already sent through `io`. Never called with Quit or ChangeUser.
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow;
+
+    /// After [`Flow::Later`]: how far the log must be durable before the reply may go.
+    fn awaits(&self) -> Lsn {
+        Lsn::NONE
+    }
+
+    /// What is left to do of a command that ended with [`Flow::Later`], before anything else is asked of the session. Waits for the log, if that is not durable yet. An error takes the place of
+    /// the reply.
+    fn finish(&mut self) -> Result<(), SqlError> {
+        Ok(())
+    }
 
     /// COM_CHANGE_USER after authentication: all session state begins anew. The server sends OK or the error (and hangs up).
     fn change_user(&mut self, login: Login) -> Result<(), SqlError>;

@@ -16,6 +16,7 @@ use crate::status::Status;
 use crate::temporary::TemporaryList;
 use crate::variables::{GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find};
 use admission::{Admission, Mode};
+use base::Lsn;
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
 use lock_manager::DeadlockWitness;
@@ -323,6 +324,16 @@ impl Service for SqlService {
 
     fn waiting_for_slots(&self) -> u32 {
         self.shared.admission.waiting()
+    }
+
+    fn is_durable(&self, up_to: Lsn) -> bool {
+        let wal = self.shared.engine.wal();
+        wal.durable() >= up_to || wal.has_failed()
+    }
+
+    fn make_durable(&self, up_to: Lsn, sessions: u32) {
+        // That the log has failed each session is told by itself.
+        let _ = self.shared.engine.wal().wait_durable_for(up_to, sessions);
     }
 
     fn tick(&self) {

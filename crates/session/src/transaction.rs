@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. A table's metadata lock is shared from the first statement that uses the table until the transaction ends.
-//! 2. A failed statement undoes its own changes, or the whole transaction where MySQL does (deadlock).
+//! 2. From the first half of a commit to the second ([`ClientSession::commit_before_reply`]) a session does nothing; what others may wait for goes with the second.
+//! 3. A failed statement undoes its own changes, or the whole transaction where MySQL does (deadlock).
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
@@ -11,6 +12,7 @@ use crate::run::Ran;
 use crate::temporary::Lasting;
 use crate::xa::XaBranch;
 use admission::Work;
+use base::Lsn;
 use catalog::TableEntry;
 use engine::{FlushPolicy, HandlerCall, Isolation, Savepoint};
 use executor::StatementContext;
@@ -46,6 +48,8 @@ pub struct TransactionState {
     pub(crate) restricted: bool,
     /// What LOCK TABLES has locked.
     pub(crate) locked: Option<Box<LockedTables>>,
+    /// Between the halves of its commit: how far the log must be durable; else none.
+    pub(crate) awaits: Lsn,
 }
 
 impl TransactionState {
@@ -62,6 +66,7 @@ impl TransactionState {
             lasting: Lasting::default(),
             restricted: false,
             locked: None,
+            awaits: Lsn::NONE,
         }
     }
 
@@ -263,16 +268,40 @@ impl ClientSession {
 
     /// Commits what runs, if anything.
     pub(crate) fn commit(&mut self) -> Result<(), Outcome> {
-        self.commit_by(engine::Session::commit)
+        self.commit_by(|engine| engine.commit().map(|()| None))
     }
 
     /// The same, durably whatever `innodb_flush_log_at_trx_commit` says: a definition is among the changes.
     pub(crate) fn commit_durably(&mut self) -> Result<(), Outcome> {
-        self.commit_by(engine::Session::commit_durably)
+        self.commit_by(|engine| engine.commit_durably().map(|()| None))
+    }
+
+    /// The same where a reply is all that follows. If that may go later, what waits for the log is left to [`ClientSession::finish_commit`].
+    #[inline]
+    pub(crate) fn commit_before_reply(&mut self) -> Result<(), Outcome> {
+        // A log of statements tells how long they took, and so does a profile.
+        if self.may_reply_later && !self.more_results && self.logged.is_none() && self.core.profiles.is_none() {
+            self.commit_by(engine::Session::commit_to_log)
+        } else {
+            self.commit()
+        }
+    }
+
+    /// The second half of a commit, if one is to be done; waits for the log if need be.
+    pub(crate) fn finish_commit(&mut self) -> Result<(), Outcome> {
+        self.transaction.awaits = Lsn::NONE;
+        let result = self.engine.finish_commit();
+        self.connection.set_committing(false);
+        self.server_locks.withdraw();
+        self.transaction.tables.release();
+        result.map_err(|error| {
+            self.note_unfinished();
+            engine_error(error, || self.stop_error())
+        })
     }
 
     #[inline]
-    fn commit_by(&mut self, commit: impl FnOnce(&mut engine::Session) -> engine::Result<()>) -> Result<(), Outcome> {
+    fn commit_by(&mut self, commit: impl FnOnce(&mut engine::Session) -> engine::Result<Option<Lsn>>) -> Result<(), Outcome> {
         // What follows is waiting for the disk, and giving locks to others: it neither needs a slot nor should it keep one from others.
         self.core.ticket.leave();
         let temporary_only = self.transaction.temporary_only;
@@ -291,8 +320,13 @@ impl ClientSession {
             self.connection.set_committing(true);
             self.stage("waiting for handler commit", "commit_by");
             let result = commit(&mut self.engine);
+            if let Ok(Some(awaits)) = result {
+                self.transaction.awaits = awaits;
+                self.forget_transaction();
+                return Ok(());
+            }
             self.connection.set_committing(false);
-            result
+            result.map(drop)
         } else {
             Ok(())
         };
@@ -337,13 +371,19 @@ impl ClientSession {
 
     pub(crate) fn transaction_ended(&mut self) {
         self.core.ticket.leave();
+        self.forget_transaction();
+        self.transaction.tables.release();
+    }
+
+    /// What only the transaction's own statements ask for goes.
+    #[inline]
+    fn forget_transaction(&mut self) {
         self.transaction.explicit = false;
         self.transaction.temporary_only = false;
         self.transaction.lasting = Lasting::default();
         if !self.transaction.savepoints.is_empty() {
             self.transaction.savepoints.clear();
         }
-        self.transaction.tables.release();
     }
 
     /// Ends a statement that succeeded: under autocommit its transaction commits.

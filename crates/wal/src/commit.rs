@@ -43,6 +43,15 @@ impl Wal {
         self.wait_for(Need { written: lsn.0, durable: lsn.0 })
     }
 
+    /// The same for so many committers, whose threads do something else meanwhile.
+    pub fn wait_durable_for(&self, lsn: Lsn, committers: u32) -> Result<(), WalError> {
+        if self.positions.durable.load(Ordering::Acquire) >= lsn.0 {
+            return Ok(());
+        }
+        self.counters.members.add(u64::from(committers).saturating_sub(1));
+        self.wait_for(Need { written: lsn.0, durable: lsn.0 })
+    }
+
     /// The same for the page cleaner: the log must be durable up to a page's newest change before the page is written.
     pub fn flush_to(&self, lsn: Lsn) -> Result<(), WalError> {
         self.wait_durable(lsn)

@@ -69,19 +69,19 @@ impl World {
     }
 
     pub(crate) fn begin_commit(&mut self, client: &mut Client, txn: OpenTransaction, state: State) -> Result<()> {
-        let appended = simulation::append_commit(&mut client.session);
+        let appended = client.session.commit_to_log();
         self.trace.line(format!("c{} commit record: {}", client.no, outcome(&appended)));
         match appended {
             Ok(Some(lsn)) => {
                 self.count("commits in two halves");
                 let number = self.commits.append(state, Some(Arc::new(txn.model)), lsn.0);
-                client.committing = Some(Committing { number, lsn, used: txn.used });
+                client.committing = Some(Committing { number, used: txn.used });
                 if self.plant == Some(Plant::UndurableShown) {
                     simulation::show_undurable(self.engine(), lsn);
                 }
                 Ok(())
             }
-            Ok(None) => Err(Stop::Restart("a transaction that was undone in part".into())),
+            Ok(None) => Err(Stop::Violation("a commit that changes rows did not wait for the log".into())),
             Err(error) => {
                 self.commits.doubt(state);
                 self.losers.push(txn.model);
@@ -93,8 +93,8 @@ impl World {
 
     /// The second half: from here on it must stand.
     fn finish_commit(&mut self, client: &mut Client) -> Result<()> {
-        let Some(Committing { number, lsn, .. }) = client.committing.take() else { return Ok(()) };
-        let result = simulation::finish_commit(&mut client.session, lsn);
+        let Some(Committing { number, .. }) = client.committing.take() else { return Ok(()) };
+        let result = client.session.finish_commit();
         self.trace.line(format!("c{} commit record is durable: {}", client.no, outcome(&result)));
         match result {
             Ok(()) => {

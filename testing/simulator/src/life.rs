@@ -384,7 +384,7 @@ impl World {
         // Whoever waits for its commit gets an error, or what it was told stands.
         for client in self.live.iter_mut().flat_map(|live| &mut live.clients).flatten() {
             if let Some(committing) = client.committing.take()
-                && engine::simulation::finish_commit(&mut client.session, committing.lsn).is_ok()
+                && client.session.finish_commit().is_ok()
             {
                 self.commits.must_stand(committing.number);
             }

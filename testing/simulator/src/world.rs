@@ -9,7 +9,7 @@ use crate::random::{Purpose, Random};
 use crate::schema::Row;
 use crate::temporary::Temporary;
 use crate::watch::Watch;
-use base::{Lsn, TableId};
+use base::TableId;
 use catalog::{Catalog, CatalogError, TableDef, TableEntry};
 use engine::{Engine, Error, FlushPolicy, Isolation, Savepoint, Session};
 use env::{Disk, SimDisk};
@@ -64,7 +64,6 @@ pub(crate) struct Client {
 pub(crate) struct Committing {
     /// Of the state that it leads to.
     pub number: u64,
-    pub lsn: Lsn,
     pub used: BTreeSet<String>,
 }
 

@@ -24,12 +24,35 @@ impl Fixture {
 
 /// The commit record is in the log, nothing is durable.
 fn append(session: &mut Session) -> base::Lsn {
-    session.append_commit().unwrap()
+    session.commit_to_log().unwrap().expect("it waits for the log")
 }
 
 fn finish(session: &mut Session, lsn: base::Lsn) {
-    let waited = session.engine.wal.wait_durable(lsn).map_err(Error::from);
-    session.committed(waited).unwrap();
+    assert!(!session.in_transaction(), "for its client it is over");
+    session.finish_commit().unwrap();
+    assert!(session.engine.wal.durable() >= lsn);
+}
+
+#[test]
+fn a_session_that_goes_between_the_halves_of_its_commit_has_committed() {
+    let f = Fixture::with_row();
+    let mut first = f.session();
+    f.update(&mut first, 1, 2, "first").unwrap();
+    append(&mut first);
+    drop(first);
+    assert_eq!(f.k(1), Some(2));
+    // What changes nothing, or need not be durable, has no second half.
+    let mut second = f.session();
+    f.get(&mut second, 1);
+    assert_eq!(second.commit_to_log().unwrap(), None);
+    second.begin(Isolation::RepeatableRead, false);
+    f.update(&mut second, 1, 3, "second").unwrap();
+    second.set_flush_policy(wal::FlushPolicy::Write);
+    assert_eq!(second.commit_to_log().unwrap(), None);
+    assert!(!second.in_transaction());
+    second.finish_commit().unwrap();
+    assert_eq!(f.k(1), Some(3));
+    f.check_purged(1);
 }
 
 #[test]
@@ -249,14 +272,13 @@ fn nothing_is_told_once_the_log_has_failed() {
     let f = Fixture::with_row();
     let (mut first, mut reader) = (f.session(), f.session());
     f.update(&mut first, 1, 2, "first").unwrap();
-    let lsn = append(&mut first);
+    append(&mut first);
     f.disk.fail_sync(1);
     let seen = reader.get(&f.table, &f.key(1), Read::Share(Wait::NoWait), short).unwrap();
     assert_eq!(seen, Some((2, "first".into())));
     assert_eq!(reader.settle(), Err(Error::LogFailed));
     assert_eq!(reader.commit(), Err(Error::LogFailed));
-    let waited = f.engine.wal.wait_durable(lsn).map_err(Error::from);
-    assert_eq!(first.committed(waited), Err(Error::LogFailed));
+    assert_eq!(first.finish_commit(), Err(Error::LogFailed));
     assert_eq!(f.engine.roll_back_abandoned(), 0, "it may be durable: recovery decides");
     let mut snapshot = f.session();
     assert_eq!(f.get(&mut snapshot, 1), Some((1, "old".into())));
@@ -272,10 +294,11 @@ fn without_the_mechanism_locks_stay_until_durable() {
     let f = Fixture::with(disk, engine, spec);
     let (mut first, mut second) = (f.session(), f.session());
     f.update(&mut first, 1, 2, "first").unwrap();
-    let lsn = append(&mut first);
+    let lsn = first.append_commit().unwrap();
     second.set_lock_wait_timeout(Duration::from_millis(1));
     assert_eq!(f.update(&mut second, 1, 3, "second"), Err(Error::LockWaitTimeout));
-    finish(&mut first, lsn);
+    f.engine.wal.wait_durable(lsn).unwrap();
+    first.committed(Ok(())).unwrap();
     f.update(&mut second, 1, 3, "second").unwrap();
     second.commit().unwrap();
     assert_eq!(f.k(1), Some(3));

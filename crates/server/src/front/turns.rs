@@ -62,9 +62,14 @@ impl<S: Service> Front<S> {
         ThreadCounts { created: self.threads.created(), cached: self.threads.cached(), shared: self.posts.count(), parked, resting }
     }
 
+    /// The post that watches this connection while it is parked.
+    fn post_of(&self, id: u32) -> usize {
+        id as usize % self.seats.len()
+    }
+
     /// Where this connection is parked.
     pub(super) fn seats_of(&self, id: u32) -> &Seats<Guest<S>, Epoll> {
-        &self.seats[id as usize % self.seats.len()]
+        &self.seats[self.post_of(id)]
     }
 
     /// The end of a login that needs no thread any more. Gives back a guest that cannot be watched.
@@ -193,6 +198,23 @@ impl<S: Service> Front<S> {
         }
     }
 
+    /// Has the log made durable for those whose replies wait for it, and sees to it that they are sent.
+    pub fn send_late_replies(&self) {
+        let make_durable = |up_to, guests| self.service.make_durable(up_to, guests);
+        self.late.serve(make_durable, |guests| {
+            for guest in guests {
+                self.rows.add_engaged(self.post_of(guest.visitor.guard.id), guest);
+            }
+            for post in (0..self.seats.len()).filter(|post| self.rows.has_engaged_at(*post)) {
+                if self.posts.is_idle(post) {
+                    self.seats[post].poller().call();
+                } else if self.rows.is_long(post) {
+                    self.call_idle(post);
+                }
+            }
+        });
+    }
+
     fn lets_in(&self) -> bool {
         self.service.waiting_for_slots() < SLOTS_AWAITED
     }
@@ -210,10 +232,16 @@ impl<S: Service> Front<S> {
         }
         let mut waits = false;
         loop {
-            let next = self.command_loop(&mut guest, waits, true);
-            if next == Next::End {
-                self.lay_down(&mut guest);
-                return Self::end(*guest);
+            match self.command_loop(&mut guest, waits, true) {
+                Next::Park => {}
+                Next::Wait => {
+                    self.lay_down(&mut guest);
+                    return self.late.add(guest.session.awaits(), guest);
+                }
+                Next::End => {
+                    self.lay_down(&mut guest);
+                    return Self::end(*guest);
+                }
             }
             if guest.session.holds_nothing() {
                 self.lay_down(&mut guest);
@@ -275,6 +303,7 @@ impl<S: Service> Front<S> {
     /// Sends the crew home; no connection is left.
     pub fn dismiss_crew(&self) {
         self.posts.close();
+        self.late.close();
         self.seats.iter().for_each(|seats| seats.poller().close());
         self.rows.clear();
     }

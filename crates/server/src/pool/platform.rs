@@ -1,4 +1,4 @@
-//! What `seats.rs` and `posts.rs` take from outside, so that their model test can compile them over a model checker.
+//! What `seats.rs`, `posts.rs` and `late.rs` take from outside, so that their model test can compile them over a model checker.
 
 pub(crate) use std::sync::OnceLock;
 pub(crate) use sync::{Arc, CachePadded, Mutex, Rank, Signal, atomic};
@@ -15,6 +15,7 @@ pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> 
 /// - `silent_turn`: who begins to serve does not tell the monitor.
 /// - `look_before_sleeping`: the monitor looks whether anybody serves before it says that it sleeps.
 /// - `rests_beside_a_vacant_post`: who comes to rest does not look whether its post is vacant.
+/// - `late_told_too_early`: who waits for the log tells so before its guest is there.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {
     false

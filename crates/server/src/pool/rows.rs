@@ -72,6 +72,11 @@ impl<G> Rows<G> {
         self.engaged.iter().any(|row| !row.is_empty())
     }
 
+    /// Whether anybody stands at this post.
+    pub(crate) fn has_engaged_at(&self, post: usize) -> bool {
+        !self.engaged[post].is_empty()
+    }
+
     /// Whether more than one waits at this post.
     pub(crate) fn is_long(&self, post: usize) -> bool {
         self.engaged[post].count.load(Ordering::SeqCst) > 1

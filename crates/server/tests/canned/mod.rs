@@ -10,15 +10,18 @@
 //! | `LENGTH …` | the statement's own length as affected rows |
 //! | `WHO` | user, account and database |
 //! | `DROPPED` | how many sessions have ended |
+//! | `LATE n` | OK once [`Log`] is durable up to n, a thread waiting for that where the reply may not be late |
+//! | `LATE n FAILS` | an error then |
 //! | anything else | OK |
 
 #![allow(dead_code)] // each user takes what it needs
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use base::Lsn;
 use mysql_error::{SqlError, codes};
 use protocol::reply::{OkReply, PrepareReply, write_infile_request};
 use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType, ResultSink, RowFormat, RowWriter, ServerStatus};
@@ -26,7 +29,37 @@ use session::accounts::{Account, Accounts, AuthPlugin, RootOnly};
 use session::command::{ClientAddress, ClientIo, Command, Flow, Login, PacketWriter};
 use session::connections::{Connection, Connections, Stop};
 use session::service::{FrontSettings, Service, Session};
-use sync::Signal;
+use sync::{Signal, futex};
+
+/// A log that becomes durable when a test says so.
+#[derive(Default)]
+pub struct Log {
+    durable: AtomicU32,
+    /// Up to where it was asked to be durable, and for how many sessions in all.
+    pub asked: AtomicU64,
+    pub asked_for: AtomicU64,
+}
+
+impl Log {
+    pub fn make_durable(&self, up_to: u32) {
+        self.durable.store(up_to, Ordering::SeqCst);
+        futex::wake(&self.durable, u32::MAX);
+    }
+
+    fn is_durable(&self, up_to: u64) -> bool {
+        u64::from(self.durable.load(Ordering::SeqCst)) >= up_to
+    }
+
+    fn wait(&self, up_to: u64) {
+        loop {
+            let durable = self.durable.load(Ordering::SeqCst);
+            if u64::from(durable) >= up_to {
+                return;
+            }
+            futex::wait(&self.durable, durable, None);
+        }
+    }
+}
 
 /// See the module's text.
 pub struct Canned {
@@ -35,6 +68,7 @@ pub struct Canned {
     pub accounts: HashMap<String, (AuthPlugin, Vec<u8>)>,
     pub dropped: Arc<AtomicU64>,
     pub head: Arc<ColumnBlock>,
+    pub log: Arc<Log>,
 }
 
 impl Canned {
@@ -57,6 +91,7 @@ impl Canned {
             accounts: HashMap::new(),
             dropped: Arc::default(),
             head: Arc::new(ColumnBlock::new(&[column])),
+            log: Arc::default(),
         }
     }
 }
@@ -94,6 +129,16 @@ impl Service for Canned {
         login.account_user == "root"
     }
 
+    fn is_durable(&self, up_to: Lsn) -> bool {
+        self.log.is_durable(up_to.0)
+    }
+
+    fn make_durable(&self, up_to: Lsn, sessions: u32) {
+        self.log.asked.store(up_to.0, Ordering::SeqCst);
+        self.log.asked_for.fetch_add(sessions.into(), Ordering::SeqCst);
+        self.log.wait(up_to.0);
+    }
+
     fn begin(&self, connection: Arc<Connection>, login: Login) -> Result<CannedSession, SqlError> {
         if login.database.as_deref() == Some("nowhere") {
             return Err(codes::bad_db_error("nowhere"));
@@ -103,7 +148,9 @@ impl Service for Canned {
         connection.set_waker(Arc::new(move |_| waker.notify()));
         let (head, connections, dropped) = (Arc::clone(&self.head), Arc::clone(&self.connections), Arc::clone(&self.dropped));
         let max_allowed_packet = self.settings.max_allowed_packet;
-        Ok(CannedSession { connection, connections, login, head, signal, dropped, max_allowed_packet, selects: Vec::new() })
+        let log = Arc::clone(&self.log);
+        let (selects, late) = (Vec::new(), None);
+        Ok(CannedSession { connection, connections, login, head, signal, dropped, max_allowed_packet, selects, log, late })
     }
 }
 
@@ -117,6 +164,9 @@ pub struct CannedSession {
     max_allowed_packet: usize,
     /// For each prepared statement: parameters, whether it is a SELECT, types of the last execution.
     selects: Vec<(usize, bool, Vec<protocol::ParamType>)>,
+    log: Arc<Log>,
+    /// How far the log must be before the reply goes, and whether that says an error.
+    late: Option<(u64, bool)>,
 }
 
 const VALUE: [u8; 119] = [b'x'; 119];
@@ -174,6 +224,12 @@ impl CannedSession {
                 if stop.ends_connection() && stop != Stop::Connection { Flow::Quit } else { Flow::Continue }
             }
             b"LOAD" => self.load(&rest, sink),
+            b"LATE" => {
+                let (up_to, fails) = rest.split_once(' ').map_or((&*rest, false), |(up_to, _)| (up_to, true));
+                self.late = Some((up_to.parse().unwrap_or(0), fails));
+                self.ok(0, sink);
+                Flow::Later
+            }
             b"WHO" => {
                 let login = &self.login;
                 let text = format!("{}@{} {} {:?}", login.user, login.host, login.account_user, login.database);
@@ -278,6 +334,16 @@ impl Session for CannedSession {
             }
             _ => self.ok(0, &mut sink),
         }
+    }
+
+    fn awaits(&self) -> Lsn {
+        self.late.map_or(Lsn::NONE, |(up_to, _)| Lsn(up_to))
+    }
+
+    fn finish(&mut self) -> Result<(), SqlError> {
+        let Some((up_to, fails)) = self.late.take() else { return Ok(()) };
+        self.log.wait(up_to);
+        if fails { Err(codes::query_interrupted()) } else { Ok(()) }
     }
 
     fn change_user(&mut self, login: Login) -> Result<(), SqlError> {
