@@ -77,6 +77,12 @@ impl<'a> ResultSink<'a> {
         (self.out, self.io)
     }
 
+    /// See [`ClientIo::may_reply_later`].
+    #[inline]
+    pub fn may_reply_later(&self) -> bool {
+        self.io.may_reply_later()
+    }
+
     /// Writes the head of a result: column count, definitions, and the EOF that older clients want.
     pub fn columns(&mut self, columns: &[ColumnDefinition<'_>], status: ServerStatus) {
         self.begin_result(columns.len());

@@ -64,8 +64,6 @@ pub struct ClientSession {
     pub(crate) multi_statements: bool,
     /// More results of the same command follow the one that is being written.
     pub(crate) more_results: bool,
-    /// The front can send the running command's reply later.
-    pub(crate) may_reply_later: bool,
     /// KILL of its own connection: it is told, and ends.
     pub(crate) killed_itself: bool,
     /// What is kept of the running statement while a log is on.
@@ -176,7 +174,6 @@ impl ClientSession {
             environment: 0,
             multi_statements: false,
             more_results: false,
-            may_reply_later: false,
             killed_itself: false,
             logged: None,
             planned: std::cell::Cell::new(false),
@@ -334,7 +331,6 @@ impl Session for ClientSession {
     }
 
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
-        self.may_reply_later = io.may_reply_later();
         // A bug that panics costs its statement, not the server. (Inside a mini-transaction it ends the process; see `buffer_pool`.)
         let flow = match catch_unwind(AssertUnwindSafe(|| self.answer(command, out, io))) {
             Ok(_) if self.killed_itself => Flow::Quit,

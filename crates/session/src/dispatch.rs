@@ -109,8 +109,8 @@ impl ClientSession {
                 self.shared().status.com_commit.inc();
                 self.refuse_in_branch()?;
                 let next = self.completion(completion);
-                if next == Completion::Nothing {
-                    self.commit_before_reply()?
+                if matches!(next, Completion::Nothing) {
+                    self.commit_before_reply(sink)?
                 } else {
                     self.commit()?
                 }

@@ -102,7 +102,7 @@ impl ClientSession {
             }
             executor::Outcome::Changes(changes) => {
                 if !self.transaction_goes_on() {
-                    self.commit_before_reply()?;
+                    self.commit_before_reply(sink)?;
                 }
                 self.reply_changes(&plan.plan.body, &changes, sink);
             }

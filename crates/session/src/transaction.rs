@@ -278,13 +278,17 @@ impl ClientSession {
 
     /// The same where a reply is all that follows. If that may go later, what waits for the log is left to [`ClientSession::finish_commit`].
     #[inline]
-    pub(crate) fn commit_before_reply(&mut self) -> Result<(), Outcome> {
+    pub(crate) fn commit_before_reply(&mut self, sink: &ResultSink<'_>) -> Result<(), Outcome> {
+        if sink.may_reply_later() { self.commit_to_log() } else { self.commit() }
+    }
+
+    #[inline(never)]
+    fn commit_to_log(&mut self) -> Result<(), Outcome> {
         // A log of statements tells how long they took, and so does a profile.
-        if self.may_reply_later && !self.more_results && self.logged.is_none() && self.core.profiles.is_none() {
-            self.commit_by(engine::Session::commit_to_log)
-        } else {
-            self.commit()
+        if self.more_results || self.logged.is_some() || self.core.profiles.is_some() {
+            return self.commit();
         }
+        self.commit_by(engine::Session::commit_to_log)
     }
 
     /// The second half of a commit, if one is to be done; waits for the log if need be.
