@@ -140,6 +140,12 @@ impl Session {
         }
     }
 
+    /// Between the halves of a commit: how far the log must be durable before it is finished; else none.
+    #[inline]
+    pub fn awaits_log(&self) -> Lsn {
+        self.running.appended
+    }
+
     /// The second half, if there is one to be done: waits for the log unless that is durable already. Errors as of [`Session::commit`].
     pub fn finish_commit(&mut self) -> Result<()> {
         let lsn = std::mem::take(&mut self.running.appended);

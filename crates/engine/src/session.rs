@@ -98,7 +98,7 @@ pub(crate) struct Running {
     pub(crate) may_hold_locks: bool,
     /// They were given back with the commit record.
     pub(crate) locks_are_gone: bool,
-    /// The end of its commit record, between the halves of its commit; else zero.
+    /// The end of its commit record, between the halves of its commit; else none.
     pub(crate) appended: Lsn,
     /// What PREPARE names.
     pub(crate) tables: Touched,

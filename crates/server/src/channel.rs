@@ -257,13 +257,15 @@ struct Upload {
 
 impl<'a> StatementIo<'a> {
     /// For a command whose bytes are still in the channel's reader.
-    pub fn new(socket: &'a Socket, layers: &'a mut Layers, connection: &'a Connection, unread: &'a [u8], limit: usize) -> Self {
-        Self { socket, layers, connection, unread, upload: None, sequence: 0, limit, may_reply_later: false }
-    }
-
-    /// The reply may go later.
-    pub fn let_reply_wait(&mut self, may: bool) {
-        self.may_reply_later = may;
+    pub fn new(
+        socket: &'a Socket,
+        layers: &'a mut Layers,
+        connection: &'a Connection,
+        unread: &'a [u8],
+        limit: usize,
+        may_reply_later: bool,
+    ) -> Self {
+        Self { socket, layers, connection, unread, upload: None, sequence: 0, limit, may_reply_later }
     }
 
     /// After the command: whether an upload was read, was it read to its end, and what came after it.

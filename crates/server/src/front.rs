@@ -335,8 +335,7 @@ impl<S: Service> Front<S> {
                 }
                 Ok(command) => {
                     let mut io =
-                        StatementIo::new(&channel.socket, &mut channel.layers, &channel.connection, channel.reader.unread(), limit);
-                    io.let_reply_wait(shared);
+                        StatementIo::new(&channel.socket, &mut channel.layers, &channel.connection, channel.reader.unread(), limit, shared);
                     let flow = session.handle(command, &mut channel.out, &mut io);
                     upload = io.finish();
                     flow
@@ -361,11 +360,7 @@ impl<S: Service> Front<S> {
                     channel.out.clear();
                     return Next::Wait;
                 }
-                if let Err(error) = session.finish() {
-                    channel.out.clear();
-                    channel.out.set_sequence(place.reply_sequence());
-                    ErrReply::from(&error).write(&mut channel.out);
-                }
+                Self::finish_late(channel, session, place.reply_sequence());
             }
             if channel.connection.stop_requested() == Stop::Connection && flow != Flow::Quit {
                 // Another killed it: MySQL closes such a connection without a word.
@@ -384,17 +379,23 @@ impl<S: Service> Front<S> {
 
     /// Ends a command whose reply has waited for the log; false when the connection is to end.
     fn send_late(channel: &mut Channel, session: &mut S::Session, waited: &LateReply) -> bool {
-        let finished = session.finish();
+        channel.out.set_sequence(waited.sequence);
+        channel.out.append_numbered(&waited.packets);
+        Self::finish_late(channel, session, waited.sequence);
         if channel.connection.stop_requested() == Stop::Connection {
             return false;
         }
-        channel.out.set_sequence(waited.sequence);
-        match finished {
-            Ok(()) => channel.out.append_numbered(&waited.packets),
-            Err(error) => ErrReply::from(&error).write(&mut channel.out),
-        }
         channel.connection.end_command();
         channel.send()
+    }
+
+    /// Has the session finish a command that ended with [`Flow::Later`]. An error takes the place of the reply in the channel, which began with this sequence id.
+    fn finish_late(channel: &mut Channel, session: &mut S::Session, sequence: u8) {
+        if let Err(error) = session.finish() {
+            channel.out.clear();
+            channel.out.set_sequence(sequence);
+            ErrReply::from(&error).write(&mut channel.out);
+        }
     }
 
     fn change_user(&self, channel: &mut Channel, session: &mut S::Session, old: &Login, payload: &[u8]) -> Result<Login, Refused> {

@@ -337,7 +337,7 @@ impl Session for ClientSession {
             Ok(flow) => flow,
             Err(_) => self.incident(out, io),
         };
-        if self.transaction.awaits.is_none() {
+        if self.engine.awaits_log().is_none() {
             self.command_done();
             return flow;
         }
@@ -345,7 +345,7 @@ impl Session for ClientSession {
     }
 
     fn awaits(&self) -> Lsn {
-        self.transaction.awaits
+        self.engine.awaits_log()
     }
 
     fn finish(&mut self) -> Result<(), SqlError> {
@@ -425,6 +425,10 @@ fn first_variables(shared: &Shared, login: &Login) -> SessionVariables {
 
 impl Drop for ClientSession {
     fn drop(&mut self) {
+        if !self.engine.awaits_log().is_none() {
+            // Before its temporary tables go, by transactions of their own. An error leaves it to recovery.
+            let _ = self.finish_commit();
+        }
         self.core.release_user_locks();
         self.abandon_branch();
         if self.core.temporary.is_some() {

@@ -51,7 +51,7 @@ impl ClientSession {
     /// Runs a plan with the parameter values in `self.params` and writes the reply.
     pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         let ran = self.run_and_reply(plan, sink);
-        if plan.plan.writes && self.transaction.awaits.is_none() {
+        if plan.plan.writes && self.engine.awaits_log().is_none() {
             self.server_locks.withdraw();
         }
         ran

@@ -48,8 +48,6 @@ pub struct TransactionState {
     pub(crate) restricted: bool,
     /// What LOCK TABLES has locked.
     pub(crate) locked: Option<Box<LockedTables>>,
-    /// Between the halves of its commit: how far the log must be durable; else none.
-    pub(crate) awaits: Lsn,
 }
 
 impl TransactionState {
@@ -66,7 +64,6 @@ impl TransactionState {
             lasting: Lasting::default(),
             restricted: false,
             locked: None,
-            awaits: Lsn::NONE,
         }
     }
 
@@ -293,7 +290,6 @@ impl ClientSession {
 
     /// The second half of a commit, if one is to be done; waits for the log if need be.
     pub(crate) fn finish_commit(&mut self) -> Result<(), Outcome> {
-        self.transaction.awaits = Lsn::NONE;
         let result = self.engine.finish_commit();
         self.connection.set_committing(false);
         self.server_locks.withdraw();
@@ -324,8 +320,7 @@ impl ClientSession {
             self.connection.set_committing(true);
             self.stage("waiting for handler commit", "commit_by");
             let result = commit(&mut self.engine);
-            if let Ok(Some(awaits)) = result {
-                self.transaction.awaits = awaits;
+            if let Ok(Some(_)) = result {
                 self.forget_transaction();
                 return Ok(());
             }

@@ -37,18 +37,18 @@ impl Wal {
     /// that forms while another is written. `lsn` is the end of a reserved record; those below it must be on their way to being filled.
     #[inline]
     pub fn wait_durable(&self, lsn: Lsn) -> Result<(), WalError> {
-        if self.positions.durable.load(Ordering::Acquire) >= lsn.0 {
-            return Ok(());
-        }
-        self.wait_for(Need { written: lsn.0, durable: lsn.0 })
+        self.wait_durable_for(lsn, 1)
     }
 
-    /// The same for so many committers, whose threads do something else meanwhile.
+    /// The same for so many committers, whose threads do something else meanwhile: they count as members of the batch.
+    #[inline]
     pub fn wait_durable_for(&self, lsn: Lsn, committers: u32) -> Result<(), WalError> {
         if self.positions.durable.load(Ordering::Acquire) >= lsn.0 {
             return Ok(());
         }
-        self.counters.members.add(u64::from(committers).saturating_sub(1));
+        if committers > 1 {
+            self.counters.members.add(u64::from(committers - 1));
+        }
         self.wait_for(Need { written: lsn.0, durable: lsn.0 })
     }
 

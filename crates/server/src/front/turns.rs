@@ -206,13 +206,15 @@ impl<S: Service> Front<S> {
                 self.rows.add_engaged(self.post_of(guest.visitor.guard.id), guest);
             }
             for post in (0..self.seats.len()).filter(|post| self.rows.has_engaged_at(*post)) {
-                if self.posts.is_idle(post) {
+                if self.posts.take_idle(post) {
                     self.seats[post].poller().call();
                 } else if self.rows.is_long(post) {
                     self.call_idle(post);
                 }
             }
         });
+        // Who came back after the crew was sent home.
+        self.rows.clear();
     }
 
     fn lets_in(&self) -> bool {

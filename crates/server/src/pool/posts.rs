@@ -294,11 +294,11 @@ impl<W: Worker> Posts<W> {
 
     /// Another post whose holder waits for somebody to speak, and is to be told that there is something to do; told once.
     pub(crate) fn idle(&self, but: usize) -> Option<usize> {
-        (0..self.posts.len()).filter(|post| *post != but).find(|post| self.is_idle(*post))
+        (0..self.posts.len()).filter(|post| *post != but).find(|post| self.take_idle(*post))
     }
 
-    /// The same for this post: whether its holder is to be told.
-    pub(crate) fn is_idle(&self, post: usize) -> bool {
+    /// The same for this post: whether its holder waits, and is to be told.
+    pub(crate) fn take_idle(&self, post: usize) -> bool {
         self.posts[post].idle.load(Ordering::SeqCst) && self.posts[post].idle.swap(false, Ordering::SeqCst)
     }
 
