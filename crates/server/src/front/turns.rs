@@ -179,7 +179,7 @@ impl<S: Service> Front<S> {
     fn collect(&self, post: usize, watching: usize, patience: Option<Duration>) -> Option<bool> {
         let seats = &self.seats[watching];
         let mut engaged = false;
-        let waited = seats.poller().wait(patience, |seat| {
+        let stands = |seat| {
             let Some(guest) = seats.take(seat) else { return };
             if guest.session.holds_nothing() {
                 self.rows.add_newcomer(guest);
@@ -187,7 +187,8 @@ impl<S: Service> Front<S> {
                 engaged = true;
                 self.rows.add_engaged(post, guest);
             }
-        });
+        };
+        let waited = if watching == post { seats.poller().wait(patience, stands).map(drop) } else { seats.poller().look(stands) };
         waited.ok().map(|()| engaged)
     }
 

@@ -34,20 +34,31 @@ impl Epoll {
         Ok(Self { list, closing, calling })
     }
 
-    /// Seats whose guests' clients have spoken are told to `report`, some of them at once. Waits for the first as long as `patience` says, or for ever; may come back without any.
-    pub(crate) fn wait(&self, patience: Option<Duration>, mut report: impl FnMut(u32)) -> Result<(), Closed> {
+    /// Seats whose guests' clients have spoken are told to `report`, some of them at once. Waits for the first as long as `patience` says, or for ever; may come back without any. Whether there was a [`Epoll::call`].
+    pub(crate) fn wait(&self, patience: Option<Duration>, mut report: impl FnMut(u32)) -> Result<bool, Closed> {
         let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(CALL) }; REPORTS];
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
         // Interrupted: nothing was reported.
         let count = epoll::wait(&self.list, &mut events, patience.as_ref()).unwrap_or(0);
-        let mut closed = false;
+        let (mut closed, mut called) = (false, false);
         for event in &events[..count] {
             match u32::try_from(event.data.u64()) {
                 Ok(seat) => report(seat),
-                Err(_) => closed |= event.data.u64() == CLOSED,
+                Err(_) => {
+                    closed |= event.data.u64() == CLOSED;
+                    called |= event.data.u64() == CALL;
+                }
             }
         }
-        if closed { Err(Closed) } else { Ok(()) }
+        if closed { Err(Closed) } else { Ok(called) }
+    }
+
+    /// The same at once, by somebody else than who waits here. A call is for that one: it stays.
+    pub(crate) fn look(&self, report: impl FnMut(u32)) -> Result<(), Closed> {
+        if self.wait(Some(Duration::ZERO), report)? {
+            self.call();
+        }
+        Ok(())
     }
 
     /// Who waits, or will next, is to look for other things to do.
@@ -70,5 +81,30 @@ impl<G: AsFd> Poller<G> for Epoll {
             (epoll::EventData::new_u64(seat.into()), epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ONESHOT);
         let armed = if known { epoll::modify(&self.list, guest, data, flags) } else { epoll::add(&self.list, guest, data, flags) };
         armed.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who was called, and slept on because another had looked, was never called again: a reply was not sent.
+    #[test]
+    fn a_call_reaches_who_waits_although_others_look() {
+        let epoll = Epoll::new().expect("descriptors");
+        let nobody = |seat| panic!("nobody sits on {seat}");
+        let waits = || epoll.wait(Some(Duration::ZERO), nobody).expect("not closed");
+        assert!(!waits());
+        epoll.call();
+        assert!(waits());
+        assert!(!waits(), "told once");
+        epoll.call();
+        for _ in 0..2 {
+            epoll.look(nobody).expect("not closed");
+        }
+        assert!(waits());
+        assert!(!waits());
+        epoll.close();
+        assert!(epoll.look(nobody).is_err() && epoll.wait(None, nobody).is_err());
     }
 }

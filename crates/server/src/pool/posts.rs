@@ -297,7 +297,7 @@ impl<W: Worker> Posts<W> {
         (0..self.posts.len()).filter(|post| *post != but).find(|post| self.take_idle(*post))
     }
 
-    /// The same for this post: whether its holder waits, and is to be told.
+    /// The same for this post: whether its holder waits, and is to be told. It must be: until it has come and waits again, nobody else tells it.
     pub(crate) fn take_idle(&self, post: usize) -> bool {
         self.posts[post].idle.load(Ordering::SeqCst) && self.posts[post].idle.swap(false, Ordering::SeqCst)
     }
