@@ -63,6 +63,10 @@ pub struct Channel {
     pub out: PacketWriter,
     /// What both hold.
     held: Tally,
+    /// The socket may hold more than was received last: there was no room, or a layer lies between.
+    more: bool,
+    /// It may whatever was received: until nothing is.
+    until_empty: bool,
 }
 
 impl Channel {
@@ -76,6 +80,8 @@ impl Channel {
             reader: PacketReader::new(),
             out: PacketWriter::with_capacity(IDLE_BYTES),
             held,
+            more: true,
+            until_empty: false,
         }
     }
 
@@ -83,6 +89,17 @@ impl Channel {
     #[inline]
     pub fn has_input(&mut self) -> bool {
         self.reader.has_bytes() || self.layers.has_input()
+    }
+
+    /// Whether there may be something to receive that arrived before the last bytes were received, and is not told of any more where each arrival is told once.
+    #[inline]
+    pub fn may_have_more(&mut self) -> bool {
+        self.more || self.until_empty || self.has_input()
+    }
+
+    /// Something has come, or the client has gone, which is seen only behind all that it has said.
+    pub fn expect_more(&mut self) {
+        self.until_empty = true;
     }
 
     /// From now on bytes go in compressed frames.
@@ -121,6 +138,7 @@ impl Channel {
             } else if self.reader.capacity() > BUFFER_BYTES_KEPT || self.out.capacity() > BUFFER_BYTES_KEPT {
                 self.shrink_when_silent();
             }
+            self.more = true;
             let room = self.reader.room();
             let received = if A_WHILE {
                 self.layers.receive_a_while(&self.socket, &self.connection, room)
@@ -150,9 +168,15 @@ impl Channel {
                 Err(ReadError::NoMemory { sequence }) => return Ok(Received::NoMemory(sequence)),
                 Err(ReadError::OutOfOrder) => return Err(Lost::OutOfOrder),
             }
-            match self.layers.receive_ready(&self.socket, &self.connection, self.reader.room()) {
+            let room = self.reader.room();
+            let all = room.len();
+            let received = self.layers.receive_ready(&self.socket, &self.connection, room);
+            // A socket that gives less than was asked for has no more (epoll(7)).
+            self.more = !self.layers.is_plain() && received != Some(0) || received == Some(all);
+            match received {
                 None => return Err(Lost::End),
                 Some(0) => {
+                    self.until_empty = false;
                     if self.reader.has_bytes() {
                         // Entered anew each time that something has come, so that the watcher sees it.
                         self.connection.enter(Phase::Reading);

@@ -19,7 +19,7 @@ use sync::{Mutex, Rank, futex};
 use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
-use crate::pool::{Epoll, Late, Posts, Processors, Rows, Seats, Thread};
+use crate::pool::{Epoll, Late, Posts, Processors, Rows, Seats, Thread, Ticket};
 use crate::socket::Socket;
 use crate::threads::{After, Threads};
 
@@ -102,7 +102,8 @@ impl<S: Service> Front<S> {
         }
         let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
         let over = open > settings.max_connections;
-        let guard = OpenGuard { front: Arc::clone(self), id: connection.id(), seat: None };
+        let guard =
+            OpenGuard { front: Arc::clone(self), id: connection.id(), post: connection.id() as usize % self.seats.len(), ticket: None };
         if open > settings.max_connections.saturating_add(1) {
             let error = codes::con_count_error();
             self.service.login_refused(connection.id(), Some(&error));
@@ -146,7 +147,7 @@ impl<S: Service> Front<S> {
         if !settings.rest_after.is_zero() {
             visitor.channel.socket.set_patience(settings.rest_after);
         }
-        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None });
+        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: 0 });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
         if welcomed {
@@ -262,7 +263,7 @@ impl<S: Service> Front<S> {
                 return Next::End;
             }
             waits = self.open.load(Ordering::Relaxed) < shared_from;
-            if !waits && !channel.has_input() {
+            if !waits && !channel.may_have_more() {
                 return Next::Park;
             }
         }
@@ -371,7 +372,7 @@ impl<S: Service> Front<S> {
                 return Next::End;
             }
             waits = self.open.load(Ordering::Relaxed) < shared_from;
-            if !waits && !channel.has_input() {
+            if !waits && !channel.may_have_more() {
                 return Next::Park;
             }
         }
@@ -455,6 +456,8 @@ struct Guest<S: Service> {
     lent: Option<turns::Lent<S>>,
     /// What its client is to be told once its commit is durable.
     reply: Option<LateReply>,
+    /// How often it was served in turns.
+    turns: u32,
 }
 
 /// A reply that waits for the log.
@@ -469,7 +472,9 @@ struct OpenGuard<S: Service> {
     front: Arc<Front<S>>,
     id: u32,
     /// Where it is parked, from the first time on.
-    seat: Option<u32>,
+    ticket: Option<Ticket>,
+    /// The post that watches it while it is parked.
+    post: usize,
 }
 
 /// What becomes of a connection.
@@ -485,8 +490,8 @@ enum Next {
 
 impl<S: Service> Drop for OpenGuard<S> {
     fn drop(&mut self) {
-        if let Some(seat) = self.seat {
-            self.front.seats_of(self.id).give_back(seat);
+        if let Some(ticket) = self.ticket {
+            self.front.seats[self.post].give_back(ticket);
         }
         self.front.service.connections().remove(self.id);
         self.front.open.fetch_sub(1, Ordering::AcqRel);

@@ -92,6 +92,38 @@ fn clients_that_hang_up_are_noticed_while_parked() {
     fixture.stop();
 }
 
+/// What comes is told once, and so is the end: each client says its last words and ends at once, in pieces that meet the server before, within and behind its turns.
+#[test]
+fn last_words_are_answered_and_the_end_is_noticed() {
+    let fixture = Fixture::new();
+    let ping = command(b"\x0E");
+    // More than the server takes at once.
+    let many = 20_000;
+    for round in 0..30 {
+        let mut streams: Vec<_> = (0..20).map(|_| raw_login(&fixture)).collect();
+        for (number, stream) in streams.iter_mut().enumerate() {
+            for _ in 0..round % 4 {
+                stream.write_all(&ping).expect("sent");
+            }
+            if number == 0 && round % 10 == 0 {
+                // They are read while they are sent, or both sides would wait.
+                let mut writes = stream.try_clone().expect("a descriptor");
+                let pings = ping.repeat(many);
+                let writer = std::thread::spawn(move || writes.write_all(&pings).expect("sent"));
+                (0..many).for_each(|_| assert_eq!(read_packet(stream).1[0], 0));
+                writer.join().expect("no panic");
+            }
+            stream.shutdown(std::net::Shutdown::Write).expect("a socket");
+        }
+        for stream in &mut streams {
+            (0..round % 4).for_each(|_| assert_eq!(read_packet(stream).1[0], 0));
+            assert_eq!(stream.read(&mut [0; 8]).map_err(|error| error.kind()), Ok(0), "the server's end");
+        }
+    }
+    until("all sessions have ended", || fixture.service.connections.count() == 0);
+    fixture.stop();
+}
+
 /// Replies that wait for the log take no thread, and none goes before its time.
 #[test]
 fn replies_that_wait_for_the_log_take_no_thread() {

@@ -5,20 +5,24 @@
 
 use super::{Front, Guest, Next};
 use crate::channel::{Buffers, Channel};
-use crate::pool::{Epoll, Member, Posts, Seats, Sits, Thread, Worker};
+use crate::pool::{Kept, Member, Posts, Seats, Sits, Thread, Ticket, Watch, Worker};
 use crate::threads::{self, After};
 use session::connections::ThreadCounts;
 use session::service::{Service, Session};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use sync::blocking::{self, GivesWay};
 
 /// Newcomers are let in while fewer wait for slots of admission: enough that admission sees that its slots are wanted, and that one which becomes free finds its next at once.
 const SLOTS_AWAITED: u32 = 4;
 /// How often who has nothing to do looks whether newcomers may be let in.
 const NEWCOMERS_AGAIN: Duration = Duration::from_millis(1);
+/// Newcomers in line are served one after the other for so long before somebody looks whether clients of transactions have spoken, for whom others may wait.
+const LOOK_AFTER: Duration = Duration::from_micros(50);
+/// After so many turns it is asked on which processor a client's packets come in.
+const FOLLOW_AFTER: u32 = 8;
 /// So many other posts are looked at for guests whose clients have spoken, by who has nothing to do.
 const OTHERS_ASKED: usize = 4;
 /// What is lent is kept for so many at each post.
@@ -62,16 +66,6 @@ impl<S: Service> Front<S> {
         ThreadCounts { created: self.threads.created(), cached: self.threads.cached(), shared: self.posts.count(), parked, resting }
     }
 
-    /// The post that watches this connection while it is parked.
-    fn post_of(&self, id: u32) -> usize {
-        id as usize % self.seats.len()
-    }
-
-    /// Where this connection is parked.
-    pub(super) fn seats_of(&self, id: u32) -> &Seats<Guest<S>, Epoll> {
-        &self.seats[self.post_of(id)]
-    }
-
     /// The end of a login that needs no thread any more. Gives back a guest that cannot be watched.
     pub(super) fn welcome_and_park(&self, mut guest: Box<Guest<S>>) -> Result<(), Box<Guest<S>>> {
         if !Self::welcome(&mut guest) {
@@ -82,7 +76,11 @@ impl<S: Service> Front<S> {
             // A client that did not wait for the OK.
             return Err(guest);
         }
-        self.seats_of(guest.visitor.guard.id).park(guest)
+        match self.seats[guest.visitor.guard.post].park(guest, Watch::Once) {
+            Ok(()) => Ok(()),
+            // A report of who had the seat before: this guest waits for its first command on a thread of its own.
+            Err(Kept::Unwatched(guest) | Kept::Spoken(guest)) => Err(guest),
+        }
     }
 
     /// Mans the posts, and sees to it that who holds one gets on: the life of the crew's monitor.
@@ -118,8 +116,9 @@ impl<S: Service> Front<S> {
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
     fn serve_while_holding(&self, member: &Member<Thread>) -> Option<Box<Guest<S>>> {
+        let mut looked = None;
         while self.posts.holds(member) {
-            let Some(mut guest) = self.next_guest(member.post()) else {
+            let Some(mut guest) = self.next_guest(member.post(), &mut looked) else {
                 // All is over, for everybody here.
                 self.posts.hand_on(member);
                 return None;
@@ -127,6 +126,7 @@ impl<S: Service> Front<S> {
             // Refused only when no thread is to be had: then nobody else would serve the others.
             if !self.is_crowded() && !guest.visitor.channel.connection.stop_requested().ends_connection() && self.posts.hands_over(member) {
                 self.lay_down(&mut guest);
+                self.seats[guest.visitor.guard.post].unwatch(&mut guest);
                 return Some(guest);
             }
             self.posts.begins(member);
@@ -136,22 +136,33 @@ impl<S: Service> Front<S> {
         None
     }
 
-    /// The next one to be served by who holds this post; waits for it. `None` when all is over.
-    fn next_guest(&self, post: usize) -> Option<Box<Guest<S>>> {
+    /// The next one to be served by who holds this post; waits for it. `None` when all is over. `looked`: when it looked for those whose clients have spoken.
+    fn next_guest(&self, post: usize, looked: &mut Option<Instant>) -> Option<Box<Guest<S>>> {
         loop {
             if let Some(guest) = self.rows.engaged(post) {
                 return Some(guest);
             }
+            // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
+            if self.rows.has_newcomers_at(post)
+                && looked.is_some_and(|looked| looked.elapsed() < LOOK_AFTER)
+                && let Some(guest) = self.newcomer(post, false)
+            {
+                return Some(guest);
+            }
+            *looked = Some(Instant::now());
             if self.collect(post, post, Some(Duration::ZERO))? {
                 if self.rows.is_long(post) {
                     self.call_idle(post);
                 }
                 continue;
             }
-            if let Some(guest) = self.newcomer() {
+            if let Some(guest) = self.newcomer(post, false) {
                 return Some(guest);
             }
             if let Some(guest) = self.rows.engaged_elsewhere(post) {
+                return Some(guest);
+            }
+            if let Some(guest) = self.newcomer(post, true) {
                 return Some(guest);
             }
             let posts = self.seats.len();
@@ -179,10 +190,10 @@ impl<S: Service> Front<S> {
     fn collect(&self, post: usize, watching: usize, patience: Option<Duration>) -> Option<bool> {
         let seats = &self.seats[watching];
         let mut engaged = false;
-        let stands = |seat| {
-            let Some(guest) = seats.take(seat) else { return };
+        let stands = |seat, gone| {
+            let Some(guest) = seats.take(seat, gone) else { return };
             if guest.session.holds_nothing() {
-                self.rows.add_newcomer(guest);
+                self.rows.add_newcomer(watching, guest);
             } else {
                 engaged = true;
                 self.rows.add_engaged(post, guest);
@@ -204,7 +215,7 @@ impl<S: Service> Front<S> {
         let make_durable = |up_to, guests| self.service.make_durable(up_to, guests);
         self.late.serve(make_durable, |guests| {
             for guest in guests {
-                self.rows.add_engaged(self.post_of(guest.visitor.guard.id), guest);
+                self.rows.add_engaged(guest.visitor.guard.post, guest);
             }
             for post in (0..self.seats.len()).filter(|post| self.rows.has_engaged_at(*post)) {
                 if self.posts.take_idle(post) {
@@ -222,8 +233,14 @@ impl<S: Service> Front<S> {
         self.service.waiting_for_slots() < SLOTS_AWAITED
     }
 
-    fn newcomer(&self) -> Option<Box<Guest<S>>> {
-        if self.rows.has_newcomers() && self.lets_in() { self.rows.newcomer() } else { None }
+    /// One that stands at this post, or elsewhere, and may be let in.
+    fn newcomer(&self, post: usize, elsewhere: bool) -> Option<Box<Guest<S>>> {
+        let stands = if elsewhere { self.rows.has_newcomers() } else { self.rows.has_newcomers_at(post) };
+        match stands && self.lets_in() {
+            true if elsewhere => self.rows.newcomer_elsewhere(post),
+            true => self.rows.newcomer(post),
+            false => None,
+        }
     }
 
     /// Serves a guest whose client has spoken until it waits for its client again.
@@ -249,12 +266,37 @@ impl<S: Service> Front<S> {
             if guest.session.holds_nothing() {
                 self.lay_down(&mut guest);
             }
-            match self.seats_of(guest.visitor.guard.id).park(guest) {
+            self.follow_client(&mut guest);
+            match self.seats[guest.visitor.guard.post].park(guest, Watch::Always) {
                 Ok(()) => return,
+                Err(Kept::Spoken(kept)) => {
+                    (guest, waits) = (kept, false);
+                    guest.visitor.channel.expect_more();
+                }
                 // Not to be watched, for want of memory or such: it keeps this thread for its next command.
-                Err(kept) => (guest, waits) = (kept, true),
+                Err(Kept::Unwatched(kept)) => {
+                    (guest, waits) = (kept, true);
+                    blocking::begins();
+                }
             }
-            blocking::begins();
+        }
+    }
+
+    /// A guest that waits for its client again is to be watched by the post of the processor on which the client's packets come in: that of the client itself, if it is on this machine, or of the network card's queue. A
+    /// reply from another processor wakes it by an interrupt, which costs a virtual machine some microseconds; so did three of four replies to sixteen threads of sysbench on two processors.
+    fn follow_client(&self, guest: &mut Guest<S>) {
+        guest.turns = guest.turns.wrapping_add(1);
+        if !guest.turns.is_multiple_of(FOLLOW_AFTER) {
+            return;
+        }
+        let processor = rustix::net::sockopt::socket_incoming_cpu(&guest.visitor.channel.socket);
+        let Some(post) = processor.ok().and_then(|processor| self.processors.post_on(processor as usize)) else { return };
+        let old = guest.visitor.guard.post;
+        // Where all packets come in on one processor the others are not to be without guests.
+        let fair = self.open.load(Ordering::Relaxed) / self.seats.len() as u32;
+        if post != old && self.seats[post].given() < fair + fair / 4 + 2 {
+            self.seats[old].leave(guest);
+            guest.visitor.guard.post = post;
         }
     }
 
@@ -289,10 +331,14 @@ impl<S: Service> Front<S> {
                 Self::end(*guest);
                 return false;
             }
-            match self.seats_of(guest.visitor.guard.id).park(guest) {
+            match self.seats[guest.visitor.guard.post].park(guest, Watch::Once) {
                 Ok(()) => return true,
+                Err(Kept::Spoken(kept)) => {
+                    (guest, waits) = (kept, false);
+                    guest.visitor.channel.expect_more();
+                }
                 // Not to be watched, for want of memory or such: it keeps this thread for its next command.
-                Err(kept) => (guest, waits) = (kept, true),
+                Err(Kept::Unwatched(kept)) => (guest, waits) = (kept, true),
             }
         }
     }
@@ -328,8 +374,8 @@ impl<S: Service> Front<S> {
 }
 
 impl<S: Service> Sits for Guest<S> {
-    fn seat(&mut self) -> &mut Option<u32> {
-        &mut self.visitor.guard.seat
+    fn ticket(&mut self) -> &mut Option<Ticket> {
+        &mut self.visitor.guard.ticket
     }
 }
 

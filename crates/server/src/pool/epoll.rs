@@ -1,6 +1,6 @@
 //! [`Epoll`]: watches parked guests' sockets.
 
-use super::seats::Poller;
+use super::seats::{Poller, Watch};
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -9,10 +9,12 @@ use std::time::Duration;
 const CLOSED: u64 = u64::MAX;
 /// What is reported when there is something else to do.
 const CALL: u64 = u64::MAX - 1;
+/// What tells that a client has gone.
+const GONE: epoll::EventFlags = epoll::EventFlags::RDHUP.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
 /// Reports taken at once.
 const REPORTS: usize = 32;
 
-/// The kernel's list of sockets. Each is armed for one report (EPOLLONESHOT), which goes to one of those who ask; a socket that is not armed costs its packets next to nothing.
+/// The kernel's list of sockets. Each is armed for one report (EPOLLONESHOT), or for one whenever something arrives (EPOLLET); a report goes to one of those who ask. A socket that is not armed costs its packets next to nothing.
 pub(crate) struct Epoll {
     list: OwnedFd,
     closing: OwnedFd,
@@ -34,8 +36,8 @@ impl Epoll {
         Ok(Self { list, closing, calling })
     }
 
-    /// Seats whose guests' clients have spoken are told to `report`, some of them at once. Waits for the first as long as `patience` says, or for ever; may come back without any. Whether there was a [`Epoll::call`].
-    pub(crate) fn wait(&self, patience: Option<Duration>, mut report: impl FnMut(u32)) -> Result<bool, Closed> {
+    /// Seats whose guests' clients have spoken are told to `report`, some of them at once, and whether the client has gone. Waits for the first as long as `patience` says, or for ever; may come back without any. Whether there was a [`Epoll::call`].
+    pub(crate) fn wait(&self, patience: Option<Duration>, mut report: impl FnMut(u32, bool)) -> Result<bool, Closed> {
         let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(CALL) }; REPORTS];
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
         // Interrupted: nothing was reported.
@@ -43,7 +45,10 @@ impl Epoll {
         let (mut closed, mut called) = (false, false);
         for event in &events[..count] {
             match u32::try_from(event.data.u64()) {
-                Ok(seat) => report(seat),
+                Ok(seat) => {
+                    let flags = event.flags;
+                    report(seat, flags.intersects(GONE));
+                }
                 Err(_) => {
                     closed |= event.data.u64() == CLOSED;
                     called |= event.data.u64() == CALL;
@@ -54,7 +59,7 @@ impl Epoll {
     }
 
     /// The same at once, by somebody else than who waits here. A call is for that one: it stays.
-    pub(crate) fn look(&self, report: impl FnMut(u32)) -> Result<(), Closed> {
+    pub(crate) fn look(&self, report: impl FnMut(u32, bool)) -> Result<(), Closed> {
         if self.wait(Some(Duration::ZERO), report)? {
             self.call();
         }
@@ -76,11 +81,19 @@ impl Epoll {
 }
 
 impl<G: AsFd> Poller<G> for Epoll {
-    fn arm(&self, guest: &G, seat: u32, known: bool) -> bool {
-        let (data, flags) =
-            (epoll::EventData::new_u64(seat.into()), epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ONESHOT);
+    fn arm(&self, guest: &G, seat: u32, known: bool, watch: Watch) -> bool {
+        let how = match watch {
+            Watch::Once => epoll::EventFlags::ONESHOT,
+            Watch::Always => epoll::EventFlags::ET,
+        };
+        let (data, flags) = (epoll::EventData::new_u64(seat.into()), epoll::EventFlags::IN | epoll::EventFlags::RDHUP | how);
         let armed = if known { epoll::modify(&self.list, guest, data, flags) } else { epoll::add(&self.list, guest, data, flags) };
         armed.is_ok()
+    }
+
+    fn disarm(&self, guest: &G) {
+        // Fails only for what is not on the list.
+        let _ = epoll::delete(&self.list, guest);
     }
 }
 
@@ -92,7 +105,7 @@ mod tests {
     #[test]
     fn a_call_reaches_who_waits_although_others_look() {
         let epoll = Epoll::new().expect("descriptors");
-        let nobody = |seat| panic!("nobody sits on {seat}");
+        let nobody = |seat: u32, _| panic!("nobody sits on {seat}");
         let waits = || epoll.wait(Some(Duration::ZERO), nobody).expect("not closed");
         assert!(!waits());
         epoll.call();

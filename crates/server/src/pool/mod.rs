@@ -23,4 +23,4 @@ pub(crate) use late::Late;
 pub(crate) use posts::{Member, Posts, Worker};
 pub(crate) use processors::{Processors, Thread};
 pub(crate) use rows::Rows;
-pub(crate) use seats::{Seats, Sits};
+pub(crate) use seats::{Kept, Seats, Sits, Ticket, Watch};

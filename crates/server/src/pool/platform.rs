@@ -12,6 +12,8 @@ pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> 
 /// - `arm_before_sitting`: the socket is watched before the guest is on its seat.
 /// - `lost_refusal`: a guest that cannot be watched stays on its seat.
 /// - `seat_of_another`: two guests get one seat.
+/// - `forgotten_report`: a report that finds nobody on its seat is dropped.
+/// - `forgotten_end`: that a client has gone counts as told when the guest was taken, which may read only what it said before.
 /// - `silent_turn`: who begins to serve does not tell the monitor.
 /// - `look_before_sleeping`: the monitor looks whether anybody serves before it says that it sleeps.
 /// - `rests_beside_a_vacant_post`: who comes to rest does not look whether its post is vacant.

@@ -31,6 +31,11 @@ impl Processors {
         self.count
     }
 
+    /// The post on this processor.
+    pub(crate) fn post_on(&self, processor: usize) -> Option<usize> {
+        self.each.binary_search(&processor).ok()
+    }
+
     /// The calling thread, which becomes a member of the crew at this post.
     pub(crate) fn this_thread(&self, post: usize) -> Thread {
         let pinned_to = self.each.get(post).map(|processor| {

@@ -1,8 +1,13 @@
 //! [`Seats`]: where parked guests lie until their clients speak.
 //!
+//! A guest's socket is watched in one of two ways. *Once*: it is armed each time that the guest is parked, and reported once. *Always*: it is armed when the guest is first parked so, and each arrival is reported, whoever has
+//! the guest then; a statement less to the kernel for each turn. Who parks such a guest must have received all that was there.
+//!
 //! # Why no guest is lost, and none is in two hands
-//! A guest is laid on its seat under the seat's latch, and then its socket is armed for one report, still under the latch. Arming looks at the socket: what came before is reported as well.
-//! Each arming makes one report at most, which goes to one thread, and that thread takes the guest from the seat under the latch. Nobody else takes guests but who could not arm.
+//! A guest is laid on its seat under the seat's latch, and then its socket is armed, if need be, still under the latch. Arming looks at the socket: what came before is reported as well.
+//! Who gets a report takes the guest from the seat under the latch; nobody else takes guests but who could not arm. If nobody lies there the report stays on the seat, and who would park
+//! the guest next gets it back at once, so that it is served again: what arrived after it had received all is not overlooked. That a client has gone is told together with what it said before,
+//! so that report stays on the seat although the guest was taken. A report that finds the next one on the seat, or none, costs a look in vain.
 //! [`Seats::tidy`] visits guests where they lie, under the latch.
 
 use super::platform::atomic::{AtomicU32, Ordering};
@@ -15,21 +20,50 @@ const CHUNKS: usize = 128;
 /// A guest that has lain still in so many rounds of tidying is told to rest.
 const ROUNDS_BEFORE_REST: u32 = 3;
 
+/// How a guest's socket is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watch {
+    /// One report, then no more.
+    Once,
+    /// A report for each arrival.
+    Always,
+}
+
 /// Tells whose client has spoken.
 pub(crate) trait Poller<G> {
-    /// From now on the guest's client is watched: once it has spoken, or has already, `seat` is reported once, and it is watched no more. `known`: it was
-    /// armed before. False when that is not to be had.
-    fn arm(&self, guest: &G, seat: u32, known: bool) -> bool;
+    /// From now on the guest's client is watched: when it speaks, or has already, `seat` is reported. `known`: it was armed before. False when that is not to be had.
+    fn arm(&self, guest: &G, seat: u32, known: bool, watch: Watch) -> bool;
+
+    /// It is watched no more; a report may be under way.
+    fn disarm(&self, guest: &G);
+}
+
+/// A guest's seat, kept from the first parking to the end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ticket {
+    seat: u32,
+    /// How its socket was armed last.
+    armed: Option<Watch>,
 }
 
 /// Who can lie on a seat.
 pub(crate) trait Sits {
-    /// Its seat, kept from the first parking to the end.
-    fn seat(&mut self) -> &mut Option<u32>;
+    /// Its seat, if it has one.
+    fn ticket(&mut self) -> &mut Option<Ticket>;
+}
+
+/// A guest that was not parked.
+pub(crate) enum Kept<G> {
+    /// It cannot be watched.
+    Unwatched(Box<G>),
+    /// Its client may have spoken meanwhile, or has gone, which is told once: it is to be received until there is nothing.
+    Spoken(Box<G>),
 }
 
 struct Place<G> {
     guest: Option<Box<G>>,
+    /// There was a report that the guest has not been served for.
+    spoke: bool,
     /// The round of tidying in which it was laid down.
     since: u32,
     /// It was told to rest since.
@@ -68,7 +102,7 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
     }
 
     fn at(&self, seat: u32) -> &Seat<G> {
-        let empty = || Mutex::new(Rank::Seat, Place { guest: None, since: 0, rests: false });
+        let empty = || Mutex::new(Rank::Seat, Place { guest: None, spoke: false, since: 0, rests: false });
         let chunk = self.chunks[seat as usize / CHUNK].get_or_init(|| (0..CHUNK).map(|_| empty()).collect());
         &chunk[seat as usize % CHUNK]
     }
@@ -88,52 +122,82 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
         Some(seat)
     }
 
-    /// Parks a guest, who may be in other hands when this returns. Gives it back when it cannot be watched.
-    pub(crate) fn park(&self, mut guest: Box<G>) -> Result<(), Box<G>> {
-        let known = guest.seat().is_some();
-        let seat = match *guest.seat() {
-            Some(seat) => seat,
+    /// Parks a guest, who may be in other hands when this returns. Gives it back when it is to be served first, or cannot be watched. To be watched always it must have received all that was there.
+    pub(crate) fn park(&self, mut guest: Box<G>, watch: Watch) -> Result<(), Kept<G>> {
+        let ticket = match *guest.ticket() {
+            Some(ticket) => ticket,
             None => match self.unused_seat() {
-                Some(seat) => *guest.seat().insert(seat),
-                None => return Err(guest),
+                Some(seat) => Ticket { seat, armed: None },
+                None => return Err(Kept::Unwatched(guest)),
             },
         };
+        let arms = (ticket.armed, watch) != (Some(Watch::Always), Watch::Always);
+        *guest.ticket() = Some(Ticket { armed: Some(watch), ..ticket });
         if planted("arm_before_sitting") {
-            self.poller.arm(&guest, seat, known);
-            self.at(seat).lock().guest = Some(guest);
+            self.poller.arm(&guest, ticket.seat, ticket.armed.is_some(), watch);
+            self.at(ticket.seat).lock().guest = Some(guest);
             return Ok(());
         }
-        let mut place = self.at(seat).lock();
+        let mut place = self.at(ticket.seat).lock();
+        if std::mem::take(&mut place.spoke) {
+            drop(place);
+            *guest.ticket() = Some(ticket);
+            return Err(Kept::Spoken(guest));
+        }
         (place.since, place.rests) = (self.round.load(Ordering::Relaxed), false);
         let lying = place.guest.insert(guest);
-        if self.poller.arm(lying, seat, known) || planted("lost_refusal") {
+        if !arms || self.poller.arm(lying, ticket.seat, ticket.armed.is_some(), watch) || planted("lost_refusal") {
             return Ok(());
         }
         let guest = place.guest.take();
         drop(place);
         match guest {
             Some(mut guest) => {
-                if !known {
-                    *guest.seat() = None;
-                    self.give_back(seat);
+                *guest.ticket() = ticket.armed.is_some().then_some(ticket);
+                if ticket.armed.is_none() {
+                    self.give_back(ticket);
                 }
-                Err(guest)
+                Err(Kept::Unwatched(guest))
             }
             // Not so under the latch that it was laid down under.
             None => Ok(()),
         }
     }
 
-    /// The guest on a seat that was reported: its client has spoken, or has gone.
-    pub(crate) fn take(&self, seat: u32) -> Option<Box<G>> {
-        let guest = self.at(seat).lock().guest.take();
-        debug_assert!(guest.is_some(), "a report for an empty seat");
+    /// The guest on a seat that was reported: its client has spoken, or has gone, for which `gone` stands. `None`: it is being served, or has ended.
+    pub(crate) fn take(&self, seat: u32, gone: bool) -> Option<Box<G>> {
+        let mut place = self.at(seat).lock();
+        let guest = place.guest.take();
+        let served_for_it = planted("forgotten_report") || guest.is_some() && (!gone || planted("forgotten_end"));
+        place.spoke |= !served_for_it;
         guest
     }
 
+    /// Seats that guests have.
+    pub(crate) fn given(&self) -> u32 {
+        let unused = self.unused.lock();
+        unused.next - unused.free.len() as u32
+    }
+
+    /// A guest gives up its seat for one elsewhere; a report may be under way.
+    pub(crate) fn leave(&self, guest: &mut G) {
+        if let Some(ticket) = guest.ticket().take() {
+            self.poller.disarm(guest);
+            self.give_back(ticket);
+        }
+    }
+
+    /// A guest that is served by a thread of its own from now on is not watched meanwhile.
+    pub(crate) fn unwatch(&self, guest: &mut G) {
+        if let Some(ticket) = guest.ticket().filter(|ticket| ticket.armed == Some(Watch::Always)) {
+            *guest.ticket() = Some(Ticket { armed: None, ..ticket });
+            self.poller.disarm(guest);
+        }
+    }
+
     /// The seat of a guest that has ended, which no report is to be expected for: it was in a thread's hands.
-    pub(crate) fn give_back(&self, seat: u32) {
-        self.unused.lock().free.push(seat);
+    pub(crate) fn give_back(&self, ticket: Ticket) {
+        self.unused.lock().free.push(ticket.seat);
     }
 
     /// How many guests lie here, and how many of them rest; those that are just being moved are not counted.
