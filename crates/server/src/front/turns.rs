@@ -47,6 +47,15 @@ impl<S: Service> Guest<S> {
     }
 }
 
+/// Where the holder of a post looks for guests.
+struct Lookout {
+    post: usize,
+    /// When it looked last for those whose clients have spoken.
+    looked: Option<Instant>,
+    /// Another post, whose newcomers may have waited for longer; another each time.
+    other: usize,
+}
+
 /// A member of the crew is about to block.
 struct HandsOn {
     posts: Arc<Posts<Thread>>,
@@ -116,9 +125,9 @@ impl<S: Service> Front<S> {
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
     fn serve_while_holding(&self, member: &Member<Thread>) -> Option<Box<Guest<S>>> {
-        let mut looked = None;
+        let mut lookout = Lookout { post: member.post(), looked: None, other: member.post() };
         while self.posts.holds(member) {
-            let Some(mut guest) = self.next_guest(member.post(), &mut looked) else {
+            let Some(mut guest) = self.next_guest(&mut lookout) else {
                 // All is over, for everybody here.
                 self.posts.hand_on(member);
                 return None;
@@ -136,33 +145,34 @@ impl<S: Service> Front<S> {
         None
     }
 
-    /// The next one to be served by who holds this post; waits for it. `None` when all is over. `looked`: when it looked for those whose clients have spoken.
-    fn next_guest(&self, post: usize, looked: &mut Option<Instant>) -> Option<Box<Guest<S>>> {
+    /// The next one to be served by who holds this post; waits for it. `None` when all is over.
+    fn next_guest(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
+        let post = lookout.post;
         loop {
             if let Some(guest) = self.rows.engaged(post) {
                 return Some(guest);
             }
             // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
             if self.rows.has_newcomers_at(post)
-                && looked.is_some_and(|looked| looked.elapsed() < LOOK_AFTER)
-                && let Some(guest) = self.newcomer(post, false)
+                && lookout.looked.is_some_and(|looked| looked.elapsed() < LOOK_AFTER)
+                && let Some(guest) = self.newcomer(lookout)
             {
                 return Some(guest);
             }
-            *looked = Some(Instant::now());
+            lookout.looked = Some(Instant::now());
             if self.collect(post, post, Some(Duration::ZERO))? {
                 if self.rows.is_long(post) {
                     self.call_idle(post);
                 }
                 continue;
             }
-            if let Some(guest) = self.newcomer(post, false) {
+            if let Some(guest) = self.newcomer(lookout) {
                 return Some(guest);
             }
             if let Some(guest) = self.rows.engaged_elsewhere(post) {
                 return Some(guest);
             }
-            if let Some(guest) = self.newcomer(post, true) {
+            if let Some(guest) = self.newcomer_elsewhere(post) {
                 return Some(guest);
             }
             let posts = self.seats.len();
@@ -189,11 +199,11 @@ impl<S: Service> Front<S> {
     /// Those whose clients have spoken, of those that `watching` watches, stand in rows, at `post` if they are engaged. Whether there was one of those; `None` when all is over.
     fn collect(&self, post: usize, watching: usize, patience: Option<Duration>) -> Option<bool> {
         let seats = &self.seats[watching];
-        let mut engaged = false;
+        let (mut engaged, mut now) = (false, None);
         let stands = |seat, gone| {
             let Some(guest) = seats.take(seat, gone) else { return };
             if guest.session.holds_nothing() {
-                self.rows.add_newcomer(watching, guest);
+                self.rows.add_newcomer(watching, guest, *now.get_or_insert_with(Instant::now));
             } else {
                 engaged = true;
                 self.rows.add_engaged(post, guest);
@@ -233,14 +243,18 @@ impl<S: Service> Front<S> {
         self.service.waiting_for_slots() < SLOTS_AWAITED
     }
 
-    /// One that stands at this post, or elsewhere, and may be let in.
-    fn newcomer(&self, post: usize, elsewhere: bool) -> Option<Box<Guest<S>>> {
-        let stands = if elsewhere { self.rows.has_newcomers() } else { self.rows.has_newcomers_at(post) };
-        match stands && self.lets_in() {
-            true if elsewhere => self.rows.newcomer_elsewhere(post),
-            true => self.rows.newcomer(post),
-            false => None,
+    /// The next newcomer of this post, or one who has waited at another for much longer, if it may be let in.
+    fn newcomer(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
+        if !self.rows.has_newcomers_at(lookout.post) || !self.lets_in() {
+            return None;
         }
+        lookout.other = (lookout.other + 1) % self.seats.len();
+        self.rows.newcomer(lookout.post, lookout.other)
+    }
+
+    /// One of another post, if it may be let in.
+    fn newcomer_elsewhere(&self, but: usize) -> Option<Box<Guest<S>>> {
+        if self.rows.has_newcomers() && self.lets_in() { self.rows.newcomer_elsewhere(but) } else { None }
     }
 
     /// Serves a guest whose client has spoken until it waits for its client again.
