@@ -263,8 +263,8 @@ fn everybody_is_heard(refuses: bool) {
                     _ if guest.heard == 1 => Watch::Once,
                     _ => Watch::Always,
                 };
-                if guest.client == 2 {
-                    if guest.heard == 1 { seats.unwatch(&mut guest) } else { seats.leave(&mut guest) }
+                if guest.client == 2 && guest.heard != 1 {
+                    seats.leave(&mut guest);
                 }
                 guest.in_hands(false);
                 match seats.park(guest, watch) {

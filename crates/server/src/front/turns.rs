@@ -87,7 +87,7 @@ impl<S: Service> Front<S> {
         }
         match self.seats[guest.visitor.guard.post].park(guest, Watch::Once) {
             Ok(()) => Ok(()),
-            // A report of who had the seat before: this guest waits for its first command on a thread of its own.
+            // Cannot be watched, or a report of who had the seat before: this guest waits for its first command on a thread of its own.
             Err(Kept::Unwatched(guest) | Kept::Spoken(guest)) => Err(guest),
         }
     }
@@ -135,7 +135,7 @@ impl<S: Service> Front<S> {
             // Refused only when no thread is to be had: then nobody else would serve the others.
             if !self.is_crowded() && !guest.visitor.channel.connection.stop_requested().ends_connection() && self.posts.hands_over(member) {
                 self.lay_down(&mut guest);
-                self.seats[guest.visitor.guard.post].unwatch(&mut guest);
+                self.seats[guest.visitor.guard.post].leave(&mut guest);
                 return Some(guest);
             }
             self.posts.begins(member);
@@ -297,10 +297,10 @@ impl<S: Service> Front<S> {
     }
 
     /// A guest that waits for its client again is to be watched by the post of the processor on which the client's packets come in: that of the client itself, if it is on this machine, or of the network card's queue. A
-    /// reply from another processor wakes it by an interrupt, which costs a virtual machine some microseconds; so did three of four replies to sixteen threads of sysbench on two processors.
+    /// reply from another processor wakes it by an interrupt, which costs a virtual machine some microseconds; so did more than half of the replies to sixteen threads of sysbench on two processors.
     fn follow_client(&self, guest: &mut Guest<S>) {
         guest.turns = guest.turns.wrapping_add(1);
-        if !guest.turns.is_multiple_of(FOLLOW_AFTER) {
+        if !guest.turns.is_multiple_of(FOLLOW_AFTER) || !self.processors.differ() {
             return;
         }
         let processor = rustix::net::sockopt::socket_incoming_cpu(&guest.visitor.channel.socket);

@@ -31,6 +31,11 @@ impl Processors {
         self.count
     }
 
+    /// Whether there are posts on several.
+    pub(crate) fn differ(&self) -> bool {
+        self.each.len() > 1
+    }
+
     /// The post on this processor.
     pub(crate) fn post_on(&self, processor: usize) -> Option<usize> {
         self.each.binary_search(&processor).ok()

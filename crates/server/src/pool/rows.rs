@@ -79,7 +79,7 @@ impl<G> Rows<G> {
 
     /// The next one at any other post.
     pub(crate) fn engaged_elsewhere(&self, but: usize) -> Option<Box<G>> {
-        self.engaged.iter().enumerate().filter(|(post, _)| *post != but).find_map(|(_, row)| row.pop())
+        Self::elsewhere(&self.engaged, but)
     }
 
     /// Whether anybody stands at any post.
@@ -110,7 +110,11 @@ impl<G> Rows<G> {
 
     /// The next one at any other post.
     pub(crate) fn newcomer_elsewhere(&self, but: usize) -> Option<Box<G>> {
-        self.newcomers.iter().enumerate().filter(|(post, _)| *post != but).find_map(|(_, row)| row.pop())
+        Self::elsewhere(&self.newcomers, but)
+    }
+
+    fn elsewhere(rows: &[CachePadded<Row<G>>], but: usize) -> Option<Box<G>> {
+        rows.iter().enumerate().filter(|(post, _)| *post != but).find_map(|(_, row)| row.pop())
     }
 
     /// Whether there is one at this post.

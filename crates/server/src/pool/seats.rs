@@ -1,7 +1,7 @@
 //! [`Seats`]: where parked guests lie until their clients speak.
 //!
 //! A guest's socket is watched in one of two ways. *Once*: it is armed each time that the guest is parked, and reported once. *Always*: it is armed when the guest is first parked so, and each arrival is reported, whoever has
-//! the guest then; a statement less to the kernel for each turn. Who parks such a guest must have received all that was there.
+//! the guest then: no call of the kernel for each turn. Who parks such a guest must have received all that was there.
 //!
 //! # Why no guest is lost, and none is in two hands
 //! A guest is laid on its seat under the seat's latch, and then its socket is armed, if need be, still under the latch. Arming looks at the socket: what came before is reported as well.
@@ -38,12 +38,12 @@ pub(crate) trait Poller<G> {
     fn disarm(&self, guest: &G);
 }
 
-/// A guest's seat, kept from the first parking to the end.
+/// A guest's seat, kept from one parking to the next.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ticket {
     seat: u32,
     /// How its socket was armed last.
-    armed: Option<Watch>,
+    watch: Watch,
 }
 
 /// Who can lie on a seat.
@@ -124,44 +124,35 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
 
     /// Parks a guest, who may be in other hands when this returns. Gives it back when it is to be served first, or cannot be watched. To be watched always it must have received all that was there.
     pub(crate) fn park(&self, mut guest: Box<G>, watch: Watch) -> Result<(), Kept<G>> {
-        let ticket = match *guest.ticket() {
-            Some(ticket) => ticket,
-            None => match self.unused_seat() {
-                Some(seat) => Ticket { seat, armed: None },
-                None => return Err(Kept::Unwatched(guest)),
-            },
+        let before = *guest.ticket();
+        let Some(seat) = before.map(|ticket| ticket.seat).or_else(|| self.unused_seat()) else {
+            return Err(Kept::Unwatched(guest));
         };
-        let arms = (ticket.armed, watch) != (Some(Watch::Always), Watch::Always);
-        *guest.ticket() = Some(Ticket { armed: Some(watch), ..ticket });
+        let ticket = *guest.ticket().insert(Ticket { seat, watch });
+        let arms = watch == Watch::Once || before.is_none_or(|before| before.watch == Watch::Once);
         if planted("arm_before_sitting") {
-            self.poller.arm(&guest, ticket.seat, ticket.armed.is_some(), watch);
-            self.at(ticket.seat).lock().guest = Some(guest);
+            self.poller.arm(&guest, seat, before.is_some(), watch);
+            self.at(seat).lock().guest = Some(guest);
             return Ok(());
         }
-        let mut place = self.at(ticket.seat).lock();
-        if std::mem::take(&mut place.spoke) {
-            drop(place);
-            *guest.ticket() = Some(ticket);
-            return Err(Kept::Spoken(guest));
-        }
-        (place.since, place.rests) = (self.round.load(Ordering::Relaxed), false);
-        let lying = place.guest.insert(guest);
-        if !arms || self.poller.arm(lying, ticket.seat, ticket.armed.is_some(), watch) || planted("lost_refusal") {
-            return Ok(());
-        }
-        let guest = place.guest.take();
-        drop(place);
-        match guest {
-            Some(mut guest) => {
-                *guest.ticket() = ticket.armed.is_some().then_some(ticket);
-                if ticket.armed.is_none() {
-                    self.give_back(ticket);
-                }
-                Err(Kept::Unwatched(guest))
+        let mut place = self.at(seat).lock();
+        let spoke = std::mem::take(&mut place.spoke);
+        if !spoke {
+            (place.since, place.rests) = (self.round.load(Ordering::Relaxed), false);
+            let lying = place.guest.insert(guest);
+            if !arms || self.poller.arm(lying, seat, before.is_some(), watch) || planted("lost_refusal") {
+                return Ok(());
             }
-            // Not so under the latch that it was laid down under.
-            None => Ok(()),
+            // Still under the latch that it was laid down under.
+            let Some(lying) = place.guest.take() else { return Ok(()) };
+            guest = lying;
         }
+        drop(place);
+        *guest.ticket() = before;
+        if before.is_none() {
+            self.give_back(ticket);
+        }
+        Err(if spoke { Kept::Spoken(guest) } else { Kept::Unwatched(guest) })
     }
 
     /// The guest on a seat that was reported: its client has spoken, or has gone, for which `gone` stands. `None`: it is being served, or has ended.
@@ -179,7 +170,7 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
         unused.next - unused.free.len() as u32
     }
 
-    /// A guest gives up its seat for one elsewhere; a report may be under way.
+    /// A guest gives up its seat: it is to be watched elsewhere, or not for now. A report may be under way.
     pub(crate) fn leave(&self, guest: &mut G) {
         if let Some(ticket) = guest.ticket().take() {
             self.poller.disarm(guest);
@@ -187,15 +178,7 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
         }
     }
 
-    /// A guest that is served by a thread of its own from now on is not watched meanwhile.
-    pub(crate) fn unwatch(&self, guest: &mut G) {
-        if let Some(ticket) = guest.ticket().filter(|ticket| ticket.armed == Some(Watch::Always)) {
-            *guest.ticket() = Some(Ticket { armed: None, ..ticket });
-            self.poller.disarm(guest);
-        }
-    }
-
-    /// The seat of a guest that has ended, which no report is to be expected for: it was in a thread's hands.
+    /// The seat of a guest that has ended in a thread's hands, or sits elsewhere.
     pub(crate) fn give_back(&self, ticket: Ticket) {
         self.unused.lock().free.push(ticket.seat);
     }
