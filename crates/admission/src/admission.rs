@@ -23,6 +23,9 @@ const STILL_TICKS: u32 = 20;
 /// Ticks from one sample of throughput to the next.
 const SAMPLE_TICKS: u32 = 20;
 
+/// It goes on ticking for so long after somebody outside was refused: those ask again at least every millisecond.
+const OUTSIDE_TICKS: u32 = 2;
+
 const ASLEEP: u32 = 0;
 const AWAKE: u32 = 1;
 
@@ -93,6 +96,8 @@ pub struct Admission {
     on: AtomicBool,
     /// SeqCst against the counts of those who wait: a waiter counts itself, then looks here; the ticker writes here, then looks at the counts.
     ticker: AtomicU32,
+    /// Ticks for which those who stand outside still count. Ordered like the count of those who wait.
+    outside: AtomicU32,
     stop: AtomicBool,
     signal: Signal,
     control: Mutex<Control>,
@@ -115,6 +120,7 @@ impl Admission {
             gate: Gate::new(controller.limit(), processors.max(2)),
             on: AtomicBool::new(false),
             ticker: AtomicU32::new(AWAKE),
+            outside: AtomicU32::new(0),
             stop: AtomicBool::new(false),
             signal: Signal::new(),
             control: Mutex::with_order(
@@ -178,18 +184,42 @@ impl Admission {
     /// Ticks until [`Admission::stop`]: the life of a thread.
     pub fn run_ticker(&self) {
         while !self.stop.load(Ordering::Acquire) {
-            if self.gate.waiting() > 0 || self.gate.long_waiting() > 0 || self.tries_more() {
+            if self.is_wanted() || self.tries_more() {
                 self.signal.wait(Some(Instant::now() + TICK));
                 self.on_tick();
                 continue;
             }
             self.ticker.store(ASLEEP, Ordering::SeqCst);
-            if self.gate.waiting() == 0 && self.gate.long_waiting() == 0 && !self.stop.load(Ordering::Acquire) {
+            if !self.is_wanted() && !self.stop.load(Ordering::Acquire) {
                 self.signal.wait(None);
             }
             self.ticker.store(AWAKE, Ordering::SeqCst);
             self.control.lock().restart(self.counters.completed.get());
         }
+    }
+
+    /// Whether anybody waits for anything.
+    fn is_wanted(&self) -> bool {
+        self.others_wait() || self.gate.long_waiting() > 0
+    }
+
+    /// Whether anybody waits for a slot, inside or outside.
+    pub(crate) fn others_wait(&self) -> bool {
+        self.gate.waiting() > 0 || self.outside.load(Ordering::SeqCst) > 0
+    }
+
+    /// Whether a transaction that begins now would find a slot. Whoever has some to begin, and is told no, is to ask again within a millisecond or so: until then they count as waiting, so that slots are taken from
+    /// the idle, and their number is measured.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        if self.is_off() || self.gate.has_room() {
+            return true;
+        }
+        if self.outside.load(Ordering::Relaxed) != OUTSIDE_TICKS {
+            self.outside.store(OUTSIDE_TICKS, Ordering::SeqCst);
+            self.wake_ticker();
+        }
+        false
     }
 
     /// Whether more slots are being tried. Those samples count also while nobody waits; if the ticker slept then, the trial would never end, and its number stay in force.
@@ -212,7 +242,9 @@ impl Admission {
         self.counters.revoked.add(revoked.into());
         let mut control = self.control.lock();
         let completed = self.counters.completed.get();
-        control.tick(self.gate.waiting() > 0, completed);
+        control.tick(self.others_wait(), completed);
+        // Who is refused just now, and so counts for a tick less, asks again.
+        self.outside.store(self.outside.load(Ordering::Relaxed).saturating_sub(1), Ordering::SeqCst);
         let limit = control.limit();
         let still = self.gate.states().filter(|state| matches!(state, State::Working(since) if ticks_between(*since, now) > STILL_TICKS));
         let limit = limit.saturating_add(control.make_up_for(still.count() as u32));
@@ -227,7 +259,7 @@ impl Admission {
         self.gate.limit()
     }
 
-    /// How many statements wait for a slot.
+    /// How many statements wait for a slot; not those outside, see [`Admission::has_room`].
     pub fn waiting(&self) -> u32 {
         self.gate.waiting()
     }
@@ -321,5 +353,41 @@ impl Control {
         let adds = self.spare >= IdleTime::SPARE || self.ticks_without_end > STILL_TICKS;
         self.extra = if adds { still } else { self.extra.min(still) };
         self.extra
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ticket::{Ticket, Work};
+    use lock_manager::Cancel;
+
+    /// Who stands outside counts as waiting as long as it asks, and no longer: an idle slot is taken away for it, and it finds that.
+    #[test]
+    fn those_outside_count_as_waiting() {
+        let admission = Admission::new(Mode::Fixed(1), 2);
+        let (ticket, cancel) = (Ticket::new(&admission, 7), Cancel::new());
+        assert!(!ticket.take_asked());
+        assert!(admission.has_room() && !admission.is_wanted());
+        assert_eq!(ticket.begin(Work::Brief, false, &cancel), Ok(()));
+        assert!(!ticket.take_asked(), "brief work asks for nothing");
+        assert_eq!(ticket.begin(Work::Long, true, &cancel), Ok(()));
+        assert!(ticket.take_asked() && !ticket.take_asked());
+        ticket.rest();
+        let mut ticks = 0;
+        while !admission.has_room() {
+            assert!(admission.is_wanted(), "the ticker would sleep");
+            admission.on_tick();
+            ticks += 1;
+            assert!(ticks <= GRACE_TICKS, "the slot stays with the idle transaction");
+        }
+        assert_eq!((ticks, admission.stats().revoked), (GRACE_TICKS, 1));
+        (0..OUTSIDE_TICKS).for_each(|_| admission.on_tick());
+        assert!(!admission.is_wanted(), "nobody asks any more");
+        assert_eq!(ticket.begin(Work::Brief, true, &cancel), Ok(()));
+        assert!(!ticket.take_asked(), "a transaction that was inside before");
+        assert!(!admission.has_room());
+        ticket.leave();
+        assert!(admission.has_room());
     }
 }

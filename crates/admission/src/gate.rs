@@ -4,8 +4,13 @@
 //! Who leaves frees its slot and then looks at `pressure`; who queues counts itself in `pressure` and then, if it is the first or an overdraft had kept
 //! slots unserved, looks at all slots. One of the two sees the other (all four accesses are sequentially consistent). Those who queue later need not look: since the
 //! first one was counted every leaver has seen `pressure` and served the queue with its own slot.
+//!
+//! # Those outside
+//! Whoever has many transactions to begin need not have them queue: [`Gate::has_room`] says whether the next one would find a slot. Where it says no it has put up `full` and then looked at all slots;
+//! who frees one frees it and then takes `full` down, if it is up. So as long as it is up there is nothing to look at, and a slot that becomes free is not overlooked (all four accesses are sequentially
+//! consistent). Those outside are told nothing: they ask again.
 
-use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, Rank};
 use crate::platform::{Arc, Cancel, WaitCell, WaitState, WaitsFor, planted};
 use crate::slot::{Held, Slot, State};
@@ -75,8 +80,7 @@ impl Queue {
 
 /// Slots and their waiters.
 pub(crate) struct Gate {
-    /// Those who wait (low half) and overdrafts (high half). Zero in quiet times, and then nobody writes it.
-    pressure: Line<AtomicU64>,
+    pressure: Line<Pressure>,
     /// Slots in use: those with a lower index may be taken.
     settings: Line<Settings>,
     /// Places in the long lane.
@@ -85,6 +89,16 @@ pub(crate) struct Gate {
     long_waiting: Line<AtomicU32>,
     slots: Box<[Slot]>,
     queue: Line<Mutex<Queue>>,
+}
+
+/// What each leaver looks at. Nobody writes it in quiet times.
+struct Pressure {
+    /// Those who wait (low half) and overdrafts (high half).
+    count: AtomicU64,
+    /// No slot has become free since somebody outside found none.
+    full: AtomicBool,
+    /// The last slot that became free while this was so: the first to be looked at. Relaxed: a hint.
+    vacant: AtomicU32,
 }
 
 /// What is read often and written seldom.
@@ -106,7 +120,7 @@ impl Gate {
     /// With another number of slots in all, for models.
     pub(crate) fn with_slots(slots: u32, limit: u32, long_limit: u32) -> Gate {
         Gate {
-            pressure: Line(AtomicU64::new(0)),
+            pressure: Line(Pressure { count: AtomicU64::new(0), full: AtomicBool::new(false), vacant: AtomicU32::new(0) }),
             settings: Line(Settings { limit: AtomicU32::new(limit), tick: AtomicU32::new(0) }),
             long_limit,
             long_waiting: Line(AtomicU32::new(0)),
@@ -135,12 +149,12 @@ impl Gate {
     /// How many wait for a slot.
     #[inline]
     pub(crate) fn waiting(&self) -> u32 {
-        (self.pressure.0.load(Ordering::SeqCst) & WAITERS_MASK) as u32
+        (self.pressure.0.count.load(Ordering::SeqCst) & WAITERS_MASK) as u32
     }
 
     /// How many have a slot beyond the limit.
     pub(crate) fn debt(&self) -> u32 {
-        (self.pressure.0.load(Ordering::Relaxed) / DEBT) as u32
+        (self.pressure.0.count.load(Ordering::Relaxed) / DEBT) as u32
     }
 
     /// How many wait for a place in the long lane.
@@ -164,6 +178,50 @@ impl Gate {
         let limit = limit.clamp(1, self.slots.len() as u32);
         self.settings.0.limit.store(limit, Ordering::SeqCst);
         self.serve_all();
+        self.tell_outside(limit - 1);
+    }
+
+    /// Whether a transaction that begins now would find a slot, and nobody who waits comes before it; another may be faster. No more than a load while it would not.
+    pub(crate) fn has_room(&self) -> bool {
+        let pressure = &self.pressure.0;
+        if pressure.count.load(Ordering::SeqCst) != 0 || pressure.full.load(Ordering::SeqCst) {
+            return false;
+        }
+        let limit = self.limit();
+        let vacant = pressure.vacant.load(Ordering::Relaxed);
+        if vacant < limit && self.slots[vacant as usize].state() == State::Free {
+            return true;
+        }
+        if planted("full_after_looking") {
+            let found = self.vacancy(limit);
+            pressure.full.store(!found, Ordering::SeqCst);
+            return found;
+        }
+        pressure.full.store(true, Ordering::SeqCst);
+        if !self.vacancy(limit) {
+            return false;
+        }
+        pressure.full.store(false, Ordering::SeqCst);
+        true
+    }
+
+    /// Looks at all slots for one that is free, and remembers it.
+    fn vacancy(&self, limit: u32) -> bool {
+        let free = (0..limit).find(|index| self.slots[*index as usize].is_free());
+        if let Some(index) = free {
+            self.pressure.0.vacant.store(index, Ordering::Relaxed);
+        }
+        free.is_some()
+    }
+
+    /// A slot has become free.
+    #[inline]
+    fn tell_outside(&self, index: u32) {
+        let pressure = &self.pressure.0;
+        if pressure.full.load(Ordering::SeqCst) && !planted("silent_leaver") {
+            pressure.vacant.store(index, Ordering::Relaxed);
+            pressure.full.store(false, Ordering::SeqCst);
+        }
     }
 
     /// Any free slot, the one at `hint` first.
@@ -171,6 +229,10 @@ impl Gate {
     pub(crate) fn claim(&self, hint: u32) -> Option<Held> {
         let (limit, tick) = (self.settings.0.limit.load(Ordering::SeqCst), self.tick());
         let mut index = if hint < limit { hint } else { hint % limit };
+        if let Some(held) = self.slots[index as usize].claim(index, tick, false) {
+            return Some(held);
+        }
+        index = self.pressure.0.vacant.load(Ordering::Relaxed).min(limit - 1);
         for _ in 0..limit {
             if let Some(held) = self.slots[index as usize].claim(index, tick, false) {
                 return Some(held);
@@ -184,7 +246,7 @@ impl Gate {
     #[inline]
     pub(crate) fn try_enter(&self, rights: Rights, hint: u32) -> Option<Held> {
         // A newcomer that passed those who wait, or an overdraft, would break the order.
-        if rights == Rights::Newcomer && self.pressure.0.load(Ordering::SeqCst) != 0 {
+        if rights == Rights::Newcomer && self.pressure.0.count.load(Ordering::SeqCst) != 0 {
             return None;
         }
         self.claim(hint)
@@ -201,7 +263,7 @@ impl Gate {
                 Rights::Newcomer => queue.new.push_back(Arc::clone(waiter)),
                 Rights::Open => queue.open.push_back(Arc::clone(waiter)),
             }
-            let before = self.pressure.0.fetch_add(WAITER, Ordering::SeqCst);
+            let before = self.pressure.0.count.fetch_add(WAITER, Ordering::SeqCst);
             if (before & WAITERS_MASK == 0 || before >= DEBT) && !planted("no_look_after_queueing") {
                 self.serve(&mut queue, &mut wakes, || self.claim(0));
             }
@@ -215,7 +277,7 @@ impl Gate {
                 // somebody who waits (found by `shuttle_gate`).
                 let mut queue = self.queue.0.lock();
                 if queue.remove(waiter) && !planted("killed_stays_counted") {
-                    self.pressure.0.fetch_sub(WAITER, Ordering::SeqCst);
+                    self.pressure.0.count.fetch_sub(WAITER, Ordering::SeqCst);
                 }
                 None
             }
@@ -232,14 +294,14 @@ impl Gate {
             let Some(held) = slot() else { return };
             if !self.hand_over(held, queue, newcomers_too, wakes) {
                 self.slots[held.index as usize].free(held);
-                return;
+                return self.tell_outside(held.index);
             }
         }
     }
 
     /// Whether no more work than there are slots, one more included: those beyond the limit count for as many free ones.
     fn newcomers_may_enter(&self) -> bool {
-        let debt = self.pressure.0.load(Ordering::SeqCst) / DEBT;
+        let debt = self.pressure.0.count.load(Ordering::SeqCst) / DEBT;
         let limit = self.limit() as usize;
         debt == 0 || self.slots[..limit].iter().filter(|slot| slot.state() == State::Free).count() as u64 > debt
     }
@@ -247,7 +309,7 @@ impl Gate {
     /// Gives a slot to the first waiter that was not killed.
     fn hand_over(&self, held: Held, queue: &mut Queue, newcomers_too: bool, wakes: &mut Wakes) -> bool {
         while let Some(waiter) = queue.pop(newcomers_too) {
-            self.pressure.0.fetch_sub(WAITER, Ordering::SeqCst);
+            self.pressure.0.count.fetch_sub(WAITER, Ordering::SeqCst);
             waiter.index.store(held.index, Ordering::Relaxed);
             waiter.word.store(held.word, Ordering::Relaxed);
             // Releases what was just stored to the waiter.
@@ -275,8 +337,12 @@ impl Gate {
     fn freed(&self, index: u32, extra: bool) {
         if extra {
             self.repay();
-        } else if self.pressure.0.load(Ordering::SeqCst) & WAITERS_MASK != 0 {
-            self.serve_with(index);
+        } else {
+            if self.pressure.0.count.load(Ordering::SeqCst) & WAITERS_MASK != 0 {
+                self.serve_with(index);
+            }
+            // Even if it was given to who waited: they look in vain once.
+            self.tell_outside(index);
         }
     }
 
@@ -313,14 +379,14 @@ impl Gate {
             let slot = &self.slots[index as usize];
             slot.claim(index, self.tick(), true)
         })?;
-        self.pressure.0.fetch_add(DEBT, Ordering::SeqCst);
+        self.pressure.0.count.fetch_add(DEBT, Ordering::SeqCst);
         Some(held)
     }
 
     /// An overdraft is made good.
     #[cold]
     fn repay(&self) {
-        let before = self.pressure.0.fetch_sub(DEBT, Ordering::SeqCst);
+        let before = self.pressure.0.count.fetch_sub(DEBT, Ordering::SeqCst);
         debug_assert!(before >= DEBT, "an overdraft that was not taken");
         if before & WAITERS_MASK != 0 && !planted("repay_without_serving") {
             self.serve_all();

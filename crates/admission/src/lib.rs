@@ -12,7 +12,8 @@
 //!    who commits has left before it waits for the disk.
 //! 4. A statement that has worked for [`SLICE_TICKS`] while others waited goes on in the long lane, whose few places go around in turns.
 //! 5. Whatever a holder of a slot does, those who wait get on: a slot that stands still for long is made up for by another one.
-//! 6. Killing, time limits and a vanished client end a wait for a slot as they end other waits (`lock_manager::Cancel`).
+//! 6. Who has transactions to begin, and can leave them outside, asks whether there is room ([`Admission::has_room`]); as long as it asks in vain it counts as one who waits.
+//! 7. Killing, time limits and a vanished client end a wait for a slot as they end other waits (`lock_manager::Cancel`).
 //!
 //! # Latch order
 //! The queue's mutex (rank `Admission`) is a leaf; nobody waits under it.

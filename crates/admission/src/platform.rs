@@ -16,6 +16,8 @@ pub(crate) mod latch {
 /// - `grant_to_the_killed`: a slot is given to a waiter that was killed, and lost.
 /// - `newcomers_first`: newcomers are served before open transactions.
 /// - `killed_stays_counted`: a killed waiter stays in the count of those who wait.
+/// - `silent_leaver`: a leaver frees its slot and does not tell those outside.
+/// - `full_after_looking`: who found no slot says so after it has looked, not before.
 /// - `rest_overwrites`: who rests a second time writes its word without looking whether the slot is still its own.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {

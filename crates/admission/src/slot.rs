@@ -60,6 +60,12 @@ impl Slot {
         Slot(AtomicU64::new(FREE))
     }
 
+    /// Whether it is free. SeqCst, as for [`Slot::claim`].
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        self.0.load(Ordering::SeqCst) & STATE_MASK == FREE
+    }
+
     /// Takes it if it is free.
     #[inline]
     pub(crate) fn claim(&self, index: u32, tick: u32, extra: bool) -> Option<Held> {

@@ -5,7 +5,7 @@ use crate::gate::{Rights, Waiter};
 use crate::slot::{Held, ticks_between};
 use lock_manager::{Cancel, WaitObserver};
 use std::sync::Arc;
-use sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// The statement was cancelled while it waited for a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +58,8 @@ pub struct Ticket {
     turn: AtomicU32,
     /// The lane that a wait interrupted.
     interrupted: AtomicU32,
+    /// A transaction that was not inside has asked for a slot, see [`Ticket::take_asked`].
+    asked: AtomicBool,
     waiter: Arc<Waiter>,
 }
 
@@ -71,6 +73,7 @@ impl Ticket {
             word: AtomicU64::new(0),
             turn: AtomicU32::new(0),
             interrupted: AtomicU32::new(Lane::Out as u32),
+            asked: AtomicBool::new(false),
             waiter: Arc::new(Waiter::new()),
         })
     }
@@ -133,7 +136,12 @@ impl Ticket {
         if self.admission.is_off() {
             return Ok(());
         }
-        let rights = if self.is_open() { Rights::Open } else { Rights::Newcomer };
+        let rights = if self.is_open() {
+            Rights::Open
+        } else {
+            self.asked.store(true, Ordering::Relaxed);
+            Rights::Newcomer
+        };
         let hint = self.index.load(Ordering::Relaxed);
         if let Some(held) = self.admission.gate.try_enter(rights, hint) {
             self.take(held);
@@ -148,6 +156,11 @@ impl Ticket {
         self.set_open(goes_on);
         self.take_turn();
         Ok(())
+    }
+
+    /// Whether a transaction that was not inside has asked for a slot since this was asked last.
+    pub fn take_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) && self.asked.swap(false, Ordering::Relaxed)
     }
 
     /// The statement has ended, and its transaction goes on: until the client says more the slot may be taken away.
@@ -221,7 +234,7 @@ impl Ticket {
         match self.lane() {
             Lane::Out => return,
             _ if self.admission.is_off() => self.give_up_place(),
-            Lane::Slot if gate.waiting() == 0 => {}
+            Lane::Slot if !self.admission.others_wait() => {}
             Lane::Slot => {
                 self.give_up_place();
                 self.admission.counters.long.inc();

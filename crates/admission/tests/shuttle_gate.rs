@@ -61,9 +61,10 @@ impl Model {
         self.gate.leave(held);
     }
 
-    /// Nobody waits, nobody works, and all slots are free.
+    /// Nobody waits, nobody works, all slots are free, and those outside are told so.
     fn assert_quiet(&self) {
         assert_eq!((self.gate.waiting(), self.gate.debt()), (0, 0), "somebody is still counted");
+        assert!(self.gate.has_room(), "a free slot was overlooked");
         let slots: Vec<_> = (0..self.limit).map(|_| self.gate.try_enter(Rights::Newcomer, 0).expect("a slot was lost")).collect();
         slots.into_iter().for_each(|held| self.gate.leave(held));
     }
@@ -243,6 +244,37 @@ fn the_long_lane_goes_around() {
     assert_eq!((model.gate.long_running(), model.gate.long_waiting()), (0, 0));
 }
 
+/// Somebody outside asks for room while slots are taken, given back, taken away, handed on, overdrawn and changed in number. In the end there is room, and it is seen.
+fn room_is_seen_from_outside() {
+    let model = Model::new(2);
+    let shared = Arc::clone(&model);
+    threads(4, move |number| {
+        let (waiter, cancel) = (Arc::new(Waiter::new()), Cancel::new());
+        match number {
+            0 => (0..3).for_each(|_| {
+                shared.gate.has_room();
+            }),
+            1 => {
+                let mut held = shared.enter(Rights::Newcomer, &waiter, &cancel).expect("not cancelled");
+                shared.working.fetch_sub(1, Ordering::SeqCst);
+                shared.gate.rest(&mut held);
+                shared.gate.revoke_idle(0);
+            }
+            2 => {
+                let held = shared.gate.try_enter(Rights::Open, 1).or_else(|| shared.gate.overdraw(0)).expect("there are enough");
+                shared.gate.leave(held);
+                shared.gate.set_limit(1);
+                shared.gate.set_limit(2);
+            }
+            _ => {
+                let held = shared.enter(Rights::Newcomer, &waiter, &cancel).expect("not cancelled");
+                shared.leave(held);
+            }
+        }
+    });
+    model.assert_quiet();
+}
+
 fn schedules(count: usize) -> Schedules {
     Schedules { count, variable: "ADMISSION_SCHEDULES" }
 }
@@ -270,6 +302,11 @@ fn a_killed_waiter_leaves_nothing_behind() {
 #[test]
 fn no_newcomer_passes_an_open_transaction() {
     schedules(2_000).check(open_transactions_go_first, &["newcomers_first"]);
+}
+
+#[test]
+fn who_asks_from_outside_overlooks_no_slot() {
+    schedules(4_000).check(room_is_seen_from_outside, &["silent_leaver", "full_after_looking"]);
 }
 
 #[test]

@@ -147,7 +147,7 @@ impl<S: Service> Front<S> {
         if !settings.rest_after.is_zero() {
             visitor.channel.socket.set_patience(settings.rest_after);
         }
-        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: 0 });
+        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: 0, asks: false });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
         if welcomed {
@@ -458,6 +458,8 @@ struct Guest<S: Service> {
     reply: Option<LateReply>,
     /// How often it was served in turns.
     turns: u32,
+    /// It asked for a slot of admission when it came last without holding anything.
+    asks: bool,
 }
 
 /// A reply that waits for the log.

@@ -373,3 +373,41 @@ fn a_crew_does_not_grow_for_those_who_would_wait_for_admission() {
     // 32 at least; while a test beside takes the processors a few more.
     assert!((1..CLIENTS as u64 / 2).contains(&most), "{most} threads for {CLIENTS} clients and four slots");
 }
+
+/// Who has begun a transaction before stands outside until there is a slot, so that hardly anybody waits for one with a thread; and what idle transactions hold is taken from them for those outside.
+#[test]
+fn who_begins_transactions_is_let_in_when_there_is_a_slot() {
+    const CLIENTS: u64 = 24;
+    const EACH: u64 = 40;
+    let server = server(0);
+    let mut watcher = connect(&server);
+    watcher.query_drop("SET GLOBAL altiplano_admission = 'fixed:3'").expect("a limit");
+    let admission = |watcher: &mut Conn| {
+        let list: Vec<(String, u64)> = watcher.query("SHOW STATUS LIKE 'Altiplano_admission%'").expect("counters");
+        HashMap::from_iter(list)
+    };
+    let transaction = |connection: &mut Conn, id: u64| {
+        for statement in ["BEGIN".to_owned(), format!("UPDATE n SET v = v + 1 WHERE id = {id}"), "COMMIT".to_owned()] {
+            connection.query_drop(statement).expect("a short transaction");
+        }
+    };
+    let mut connections: Vec<Conn> = (0..CLIENTS).map(|_| connect(&server)).collect();
+    // From now on each is known to ask for a slot.
+    connections.iter_mut().zip(1..).for_each(|(connection, id)| transaction(connection, id));
+    let mut idle: Vec<Conn> = (0..3).map(|_| connect(&server)).collect();
+    idle.iter_mut().for_each(|connection| connection.query_drop("BEGIN").expect("a slot"));
+    let before: HashMap<String, u64> = admission(&mut watcher);
+    std::thread::scope(|scope| {
+        for (connection, id) in connections.iter_mut().zip(1..) {
+            scope.spawn(move || (0..EACH).for_each(|_| transaction(connection, id)));
+        }
+    });
+    let after = admission(&mut watcher);
+    let grown = |name: &str| after[name] - before[name];
+    assert!(grown("Altiplano_admission_revoked") >= 3, "the idle ones' slots");
+    let waits = grown("Altiplano_admission_waits");
+    assert!(waits < CLIENTS * EACH / 2, "{waits} of {} transactions waited inside", CLIENTS * EACH);
+    let sum: Option<u64> = watcher.query_first(format!("SELECT SUM(v) FROM n WHERE id <= {CLIENTS}")).expect("a sum");
+    assert_eq!(sum, Some(CLIENTS * (EACH + 2)));
+    idle.iter_mut().for_each(|connection| connection.query_drop("COMMIT").expect("it goes on"));
+}

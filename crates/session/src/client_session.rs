@@ -389,6 +389,10 @@ impl Session for ClientSession {
             && self.server_locks.holds_nothing()
     }
 
+    fn take_asked(&mut self) -> bool {
+        self.core.ticket.take_asked()
+    }
+
     fn rest(&mut self) {
         // Their plans stay in the server's cache.
         self.own_plans = OwnPlans::default();

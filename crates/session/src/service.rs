@@ -80,6 +80,11 @@ pub trait Service: Send + Sync + 'static {
         0
     }
 
+    /// Whether a transaction that begins now would find a slot of admission. Whoever has one to begin, and is told no, asks again within a millisecond or so.
+    fn has_room(&self) -> bool {
+        true
+    }
+
     /// Whether the log is durable up to there, or will never be.
     fn is_durable(&self, _up_to: Lsn) -> bool {
         true
@@ -143,6 +148,11 @@ pub trait Session {
 
     /// Whether the session, which waits for its next command, is between transactions and holds nothing that others may wait for (no lock of any kind).
     fn holds_nothing(&self) -> bool;
+
+    /// Whether a transaction of the session, or a statement that was its own, has asked for a slot of admission since this was asked last.
+    fn take_asked(&mut self) -> bool {
+        false
+    }
 
     /// The client has sent COM_QUIT; the session ends next.
     fn client_quits(&mut self) {}

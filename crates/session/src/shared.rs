@@ -326,6 +326,10 @@ impl Service for SqlService {
         self.shared.admission.waiting()
     }
 
+    fn has_room(&self) -> bool {
+        self.shared.admission.has_room()
+    }
+
     fn is_durable(&self, up_to: Lsn) -> bool {
         let wal = self.shared.engine.wal();
         wal.durable() >= up_to || wal.has_failed()

@@ -5,7 +5,7 @@
 
 use super::{Front, Guest, Next};
 use crate::channel::{Buffers, Channel};
-use crate::pool::{Kept, Member, Posts, Seats, Sits, Thread, Ticket, Watch, Worker};
+use crate::pool::{Kept, Kind, Member, NEW, Posts, Seats, Sits, Thread, Ticket, Watch, Worker};
 use crate::threads::{self, After};
 use session::connections::ThreadCounts;
 use session::service::{Service, Session};
@@ -50,8 +50,8 @@ impl<S: Service> Guest<S> {
 /// Where the holder of a post looks for guests.
 struct Lookout {
     post: usize,
-    /// When it looked last for those whose clients have spoken.
-    looked: Option<Instant>,
+    /// When it looked last for those whose clients have spoken, or began to.
+    looked: Instant,
     /// Another post, whose newcomers may have waited for longer; another each time.
     other: usize,
 }
@@ -125,7 +125,7 @@ impl<S: Service> Front<S> {
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
     fn serve_while_holding(&self, member: &Member<Thread>) -> Option<Box<Guest<S>>> {
-        let mut lookout = Lookout { post: member.post(), looked: None, other: member.post() };
+        let mut lookout = Lookout { post: member.post(), looked: Instant::now(), other: member.post() };
         while self.posts.holds(member) {
             let Some(mut guest) = self.next_guest(&mut lookout) else {
                 // All is over, for everybody here.
@@ -149,17 +149,17 @@ impl<S: Service> Front<S> {
     fn next_guest(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
         loop {
-            if let Some(guest) = self.rows.engaged(post) {
+            if let Some(guest) = self.rows.pop(post, Kind::Engaged) {
                 return Some(guest);
             }
             // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
-            if self.rows.has_newcomers_at(post)
-                && lookout.looked.is_some_and(|looked| looked.elapsed() < LOOK_AFTER)
+            if NEW.iter().any(|kind| self.rows.has_at(post, *kind))
+                && lookout.looked.elapsed() < LOOK_AFTER
                 && let Some(guest) = self.newcomer(lookout)
             {
                 return Some(guest);
             }
-            lookout.looked = Some(Instant::now());
+            lookout.looked = Instant::now();
             if self.collect(post, post, Some(Duration::ZERO))? {
                 if self.rows.is_long(post) {
                     self.call_idle(post);
@@ -169,10 +169,10 @@ impl<S: Service> Front<S> {
             if let Some(guest) = self.newcomer(lookout) {
                 return Some(guest);
             }
-            if let Some(guest) = self.rows.engaged_elsewhere(post) {
+            if let Some(guest) = self.rows.pop_elsewhere(post, Kind::Engaged) {
                 return Some(guest);
             }
-            if let Some(guest) = self.newcomer_elsewhere(post) {
+            if let Some(guest) = self.newcomer_elsewhere(lookout) {
                 return Some(guest);
             }
             let posts = self.seats.len();
@@ -185,11 +185,11 @@ impl<S: Service> Front<S> {
             }
             // Whoever has more than it can do sees that this one waits, or this one sees what there is to do.
             self.posts.waits(post, true);
-            let newcomers = self.rows.has_newcomers();
-            let waited = if self.rows.has_engaged() || newcomers && self.lets_in() {
+            let newcomers = NEW.map(|kind| self.rows.has(kind).then_some(kind));
+            let waited = if self.rows.has(Kind::Engaged) || newcomers.iter().flatten().any(|kind| self.lets_in(*kind, lookout)) {
                 Some(false)
             } else {
-                self.collect(post, post, newcomers.then_some(NEWCOMERS_AGAIN))
+                self.collect(post, post, newcomers.iter().any(Option::is_some).then_some(NEWCOMERS_AGAIN))
             };
             self.posts.waits(post, false);
             waited?;
@@ -203,7 +203,8 @@ impl<S: Service> Front<S> {
         let stands = |seat, gone| {
             let Some(guest) = seats.take(seat, gone) else { return };
             if guest.session.holds_nothing() {
-                self.rows.add_newcomer(watching, guest, *now.get_or_insert_with(Instant::now));
+                let kind = if guest.asks { Kind::Asker } else { Kind::Newcomer };
+                self.rows.add_new(watching, kind, guest, *now.get_or_insert_with(Instant::now));
             } else {
                 engaged = true;
                 self.rows.add_engaged(post, guest);
@@ -227,7 +228,7 @@ impl<S: Service> Front<S> {
             for guest in guests {
                 self.rows.add_engaged(guest.visitor.guard.post, guest);
             }
-            for post in (0..self.seats.len()).filter(|post| self.rows.has_engaged_at(*post)) {
+            for post in (0..self.seats.len()).filter(|post| self.rows.has_at(*post, Kind::Engaged)) {
                 if self.posts.take_idle(post) {
                     self.seats[post].poller().call();
                 } else if self.rows.is_long(post) {
@@ -239,22 +240,35 @@ impl<S: Service> Front<S> {
         self.rows.clear();
     }
 
-    fn lets_in(&self) -> bool {
-        self.service.waiting_for_slots() < SLOTS_AWAITED
+    /// Whether one of these, who hold nothing, may be let in.
+    fn lets_in(&self, kind: Kind, lookout: &Lookout) -> bool {
+        match kind {
+            Kind::Engaged => true,
+            Kind::Newcomer => self.service.waiting_for_slots() < SLOTS_AWAITED,
+            Kind::Asker => {
+                self.service.has_room()
+                    || self.rows.is_stuck(lookout.post, lookout.looked) && self.service.waiting_for_slots() < SLOTS_AWAITED
+            }
+        }
     }
 
     /// The next newcomer of this post, or one who has waited at another for much longer, if it may be let in.
     fn newcomer(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
-        if !self.rows.has_newcomers_at(lookout.post) || !self.lets_in() {
-            return None;
-        }
+        let post = lookout.post;
+        let kinds = self.rows.new_by_age(post);
+        let kind = kinds.into_iter().find(|kind| self.rows.has_at(post, *kind) && self.lets_in(*kind, lookout))?;
         lookout.other = (lookout.other + 1) % self.seats.len();
-        self.rows.newcomer(lookout.post, lookout.other)
+        if kind == Kind::Asker {
+            self.rows.note_let_in(post, lookout.looked);
+        }
+        self.rows.pop_patiently(post, lookout.other, kind)
     }
 
     /// One of another post, if it may be let in.
-    fn newcomer_elsewhere(&self, but: usize) -> Option<Box<Guest<S>>> {
-        if self.rows.has_newcomers() && self.lets_in() { self.rows.newcomer_elsewhere(but) } else { None }
+    fn newcomer_elsewhere(&self, lookout: &Lookout) -> Option<Box<Guest<S>>> {
+        NEW.into_iter()
+            .filter(|kind| self.rows.has(*kind) && self.lets_in(*kind, lookout))
+            .find_map(|kind| self.rows.pop_elsewhere(lookout.post, kind))
     }
 
     /// Serves a guest whose client has spoken until it waits for its client again.
@@ -264,9 +278,14 @@ impl<S: Service> Front<S> {
             guest.exchange(&mut lent);
             guest.lent = Some(lent);
         }
+        let mut is_new = guest.session.holds_nothing() && guest.reply.is_none();
         let mut waits = false;
         loop {
-            match self.command_loop(&mut guest, waits, true) {
+            let next = self.command_loop(&mut guest, waits, true);
+            if std::mem::take(&mut is_new) {
+                guest.asks = guest.session.take_asked();
+            }
+            match next {
                 Next::Park => {}
                 Next::Wait => {
                     self.lay_down(&mut guest);

@@ -22,5 +22,5 @@ pub(crate) use epoll::Epoll;
 pub(crate) use late::Late;
 pub(crate) use posts::{Member, Posts, Worker};
 pub(crate) use processors::{Processors, Thread};
-pub(crate) use rows::Rows;
+pub(crate) use rows::{Kind, NEW, Rows};
 pub(crate) use seats::{Kept, Seats, Sits, Ticket, Watch};

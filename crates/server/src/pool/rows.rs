@@ -1,9 +1,9 @@
 //! [`Rows`]: guests whose clients have spoken, and who have not been served yet.
 //!
-//! Others may wait for what those hold that are in a transaction, and they have a slot of admission, or are to be given one at once: they come first, each at the post that
-//! watches it, or at one that has nothing to do. The others, *newcomers*, are let in as long as few wait for slots; so those who would wait take no thread meanwhile. They stand at the post that
-//! watches them, too: who serves a client from the processor that it is on need not call it from another. Posts may have more newcomers than others; none is to wait much longer than another for
-//! that, so who has waited for long at one post is taken by who serves at another.
+//! Others may wait for what those hold that are in a transaction, and they have a slot of admission, or are to be given one at once: the *engaged* come first, each at the post that
+//! watches it, or at one that has nothing to do. The others are *newcomers*. Those who asked for a slot when they came last, *askers*, stand apart: they are let in when there is one, so that no thread waits with
+//! them; the rest as long as few wait for slots. All stand at the post that watches them: who serves a client from the processor that it is on need not call it from another. Posts may have more newcomers than
+//! others; none is to wait much longer than another for that, so who has waited for long at one post is taken by who serves at another.
 
 use super::platform::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::platform::{CachePadded, Mutex, Rank};
@@ -12,6 +12,22 @@ use std::time::{Duration, Instant};
 
 /// Newcomers are taken from another post that have waited for so much longer than those here.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// Where there is no slot for so long, an asker is let in all the same, and waits for one: whoever else waits for slots does not keep askers outside for ever.
+const STUCK_AFTER: Duration = Duration::from_millis(10);
+
+/// Whose row it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Others may wait for them.
+    Engaged,
+    /// They hold nothing, and asked for no slot last time.
+    Newcomer,
+    /// They hold nothing, and asked for a slot last time.
+    Asker,
+}
+
+/// Those that hold nothing.
+pub(crate) const NEW: [Kind; 2] = [Kind::Newcomer, Kind::Asker];
 
 /// Guests with the moment at which they came, in microseconds since the rows began.
 type Line<G> = VecDeque<(u64, Box<G>)>;
@@ -47,92 +63,115 @@ impl<G> Row<G> {
     }
 }
 
+/// The rows of a post.
+struct Post<G> {
+    engaged: Row<G>,
+    newcomers: Row<G>,
+    askers: Row<G>,
+    /// When an asker was let in last, like [`Row::since`].
+    let_in: AtomicU64,
+}
+
 /// See the module.
 pub(crate) struct Rows<G> {
-    engaged: Box<[CachePadded<Row<G>>]>,
-    newcomers: Box<[CachePadded<Row<G>>]>,
+    posts: Box<[CachePadded<Post<G>>]>,
     begun: Instant,
 }
 
 impl<G> Rows<G> {
     /// Nobody, at so many posts.
     pub(crate) fn new(posts: usize) -> Self {
-        let rows = || (0..posts).map(|_| CachePadded::new(Row::new())).collect();
-        Self { engaged: rows(), newcomers: rows(), begun: Instant::now() }
+        let post = |_| CachePadded::new(Post { engaged: Row::new(), newcomers: Row::new(), askers: Row::new(), let_in: AtomicU64::new(0) });
+        Self { posts: (0..posts).map(post).collect(), begun: Instant::now() }
+    }
+
+    fn row(&self, post: usize, kind: Kind) -> &Row<G> {
+        let post = &self.posts[post];
+        match kind {
+            Kind::Engaged => &post.engaged,
+            Kind::Newcomer => &post.newcomers,
+            Kind::Asker => &post.askers,
+        }
+    }
+
+    fn micros(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.begun).as_micros() as u64
+    }
+
+    fn since(&self, post: usize, kind: Kind) -> u64 {
+        self.row(post, kind).since.load(Ordering::Relaxed)
     }
 
     /// One that others may wait for.
     pub(crate) fn add_engaged(&self, post: usize, guest: Box<G>) {
-        self.engaged[post].change(|guests| guests.push_back((0, guest)));
+        self.row(post, Kind::Engaged).change(|guests| guests.push_back((0, guest)));
     }
 
     /// One that holds nothing, at the post that watches it; it came at this moment.
-    pub(crate) fn add_newcomer(&self, post: usize, guest: Box<G>, now: Instant) {
-        let now = now.saturating_duration_since(self.begun).as_micros() as u64;
-        self.newcomers[post].change(|guests| guests.push_back((now, guest)));
+    pub(crate) fn add_new(&self, post: usize, kind: Kind, guest: Box<G>, now: Instant) {
+        let now = self.micros(now);
+        self.row(post, kind).change(|guests| guests.push_back((now, guest)));
     }
 
     /// The next one at this post.
-    pub(crate) fn engaged(&self, post: usize) -> Option<Box<G>> {
-        self.engaged[post].pop()
+    pub(crate) fn pop(&self, post: usize, kind: Kind) -> Option<Box<G>> {
+        self.row(post, kind).pop()
     }
 
     /// The next one at any other post.
-    pub(crate) fn engaged_elsewhere(&self, but: usize) -> Option<Box<G>> {
-        Self::elsewhere(&self.engaged, but)
+    pub(crate) fn pop_elsewhere(&self, but: usize, kind: Kind) -> Option<Box<G>> {
+        (0..self.posts.len()).filter(|post| *post != but).find_map(|post| self.pop(post, kind))
     }
 
-    /// Whether anybody stands at any post.
-    pub(crate) fn has_engaged(&self) -> bool {
-        self.engaged.iter().any(|row| !row.is_empty())
-    }
-
-    /// Whether anybody stands at this post.
-    pub(crate) fn has_engaged_at(&self, post: usize) -> bool {
-        !self.engaged[post].is_empty()
-    }
-
-    /// Whether more than one waits at this post.
-    pub(crate) fn is_long(&self, post: usize) -> bool {
-        self.engaged[post].count.load(Ordering::SeqCst) > 1
-    }
-
-    /// The next newcomer at this post, or at `other` (which may be the same) if who stands there has waited for much longer.
-    pub(crate) fn newcomer(&self, post: usize, other: usize) -> Option<Box<G>> {
-        let since = |post: usize| self.newcomers[post].since.load(Ordering::Relaxed);
-        let here = since(post);
-        if here != u64::MAX && since(other).saturating_add(PATIENCE.as_micros() as u64) < here {
-            self.newcomers[other].pop().or_else(|| self.newcomers[post].pop())
+    /// The next one at this post, or at `other` (which may be the same) if who stands there has waited for much longer.
+    pub(crate) fn pop_patiently(&self, post: usize, other: usize, kind: Kind) -> Option<Box<G>> {
+        let here = self.since(post, kind);
+        if here != u64::MAX && self.since(other, kind).saturating_add(PATIENCE.as_micros() as u64) < here {
+            self.pop(other, kind).or_else(|| self.pop(post, kind))
         } else {
-            self.newcomers[post].pop()
+            self.pop(post, kind)
         }
     }
 
-    /// The next one at any other post.
-    pub(crate) fn newcomer_elsewhere(&self, but: usize) -> Option<Box<G>> {
-        Self::elsewhere(&self.newcomers, but)
+    /// Whether anybody stands at any post.
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        (0..self.posts.len()).any(|post| self.has_at(post, kind))
     }
 
-    fn elsewhere(rows: &[CachePadded<Row<G>>], but: usize) -> Option<Box<G>> {
-        rows.iter().enumerate().filter(|(post, _)| *post != but).find_map(|(_, row)| row.pop())
+    /// Whether anybody stands at this post.
+    pub(crate) fn has_at(&self, post: usize, kind: Kind) -> bool {
+        !self.row(post, kind).is_empty()
     }
 
-    /// Whether there is one at this post.
-    pub(crate) fn has_newcomers_at(&self, post: usize) -> bool {
-        !self.newcomers[post].is_empty()
+    /// Whether more than one waits at this post for whom others may wait.
+    pub(crate) fn is_long(&self, post: usize) -> bool {
+        self.row(post, Kind::Engaged).count.load(Ordering::SeqCst) > 1
     }
 
-    /// Whether there is one.
-    pub(crate) fn has_newcomers(&self) -> bool {
-        self.newcomers.iter().any(|row| !row.is_empty())
+    /// Those of [`NEW`], in the order in which their first ones came to this post.
+    pub(crate) fn new_by_age(&self, post: usize) -> [Kind; 2] {
+        if self.since(post, Kind::Asker) < self.since(post, Kind::Newcomer) { [Kind::Asker, Kind::Newcomer] } else { NEW }
+    }
+
+    /// Whether an asker stands at this post for long by now, and none was let in for as long.
+    pub(crate) fn is_stuck(&self, post: usize, now: Instant) -> bool {
+        let since = self.since(post, Kind::Asker).max(self.posts[post].let_in.load(Ordering::Relaxed));
+        since.saturating_add(STUCK_AFTER.as_micros() as u64) < self.micros(now)
+    }
+
+    /// An asker of this post is let in now.
+    pub(crate) fn note_let_in(&self, post: usize, now: Instant) {
+        self.posts[post].let_in.store(self.micros(now), Ordering::Relaxed);
     }
 
     /// Everybody, for the end.
     pub(crate) fn clear(&self) {
-        self.engaged.iter().chain(&self.newcomers).for_each(|row| {
-            let guests = row.change(std::mem::take);
-            drop(guests);
-        });
+        for post in &self.posts {
+            for row in [&post.engaged, &post.newcomers, &post.askers] {
+                let guests = row.change(std::mem::take);
+                drop(guests);
+            }
+        }
     }
 }
 
@@ -140,20 +179,49 @@ impl<G> Rows<G> {
 mod tests {
     use super::*;
 
+    fn rows(guests: &[(usize, Kind, i32, u64)]) -> Rows<i32> {
+        let rows = Rows::new(2);
+        for (post, kind, guest, millis) in guests {
+            rows.add_new(*post, *kind, Box::new(*guest), rows.begun + Duration::from_millis(*millis));
+        }
+        rows
+    }
+
     /// Each post's own come first, in their order, unless others have waited for much longer.
     #[test]
     fn newcomers_are_taken_near_and_none_waits_much_longer() {
-        let rows = Rows::new(2);
-        let at = |millis: u64| rows.begun + Duration::from_millis(millis);
-        for (post, guest, millis) in [(0, 1, 0), (0, 2, 5), (1, 3, 10), (1, 4, 30), (0, 5, 31)] {
-            rows.add_newcomer(post, Box::new(guest), at(millis));
-        }
-        let next = |post: usize| rows.newcomer(post, 1 - post).map(|guest| *guest);
+        use Kind::Newcomer;
+        let rows = rows(&[(0, Newcomer, 1, 0), (0, Newcomer, 2, 5), (1, Newcomer, 3, 10), (1, Newcomer, 4, 30), (0, Newcomer, 5, 31)]);
+        let next = |post: usize| rows.pop_patiently(post, 1 - post, Newcomer).map(|guest| *guest);
         assert_eq!(next(1), Some(3), "the other's first has waited for 10 ms more");
         assert_eq!(next(1), Some(1), "for 30");
         assert_eq!(next(1), Some(2), "for 25");
         assert_eq!((next(1), next(1)), (Some(4), None), "who has none of its own asks elsewhere");
-        assert_eq!(rows.newcomer_elsewhere(1).map(|guest| *guest), Some(5));
-        assert!(!rows.has_newcomers());
+        assert_eq!(rows.pop_elsewhere(1, Newcomer).map(|guest| *guest), Some(5));
+        assert!(!rows.has(Newcomer));
+    }
+
+    /// Those who ask for slots stand apart; who came first of all is told.
+    #[test]
+    fn who_came_first_is_known() {
+        use Kind::{Asker, Newcomer};
+        let rows = rows(&[(0, Newcomer, 1, 3), (0, Asker, 2, 2), (0, Asker, 3, 4), (1, Asker, 4, 0)]);
+        assert_eq!(rows.new_by_age(0), [Asker, Newcomer]);
+        assert_eq!(rows.pop(0, Asker).map(|guest| *guest), Some(2));
+        assert_eq!(rows.new_by_age(0), [Newcomer, Asker]);
+        assert_eq!(rows.pop(0, Newcomer).map(|guest| *guest), Some(1));
+        assert_eq!(rows.new_by_age(0), [Asker, Newcomer], "nobody is no first");
+        assert!(!rows.has(Newcomer) && rows.has_at(0, Asker) && !rows.has(Kind::Engaged));
+    }
+
+    /// An asker that has stood for long where none was let in for as long is told.
+    #[test]
+    fn who_is_kept_outside_for_long_is_known() {
+        let rows = rows(&[(0, Kind::Asker, 1, 100), (0, Kind::Asker, 2, 101), (1, Kind::Newcomer, 3, 0)]);
+        let stuck = |millis: u64| rows.is_stuck(0, rows.begun + Duration::from_millis(millis));
+        assert_eq!((stuck(109), stuck(111)), (false, true));
+        rows.note_let_in(0, rows.begun + Duration::from_millis(111));
+        assert_eq!((stuck(120), stuck(122)), (false, true));
+        assert!(!rows.is_stuck(1, rows.begun + Duration::from_secs(1)), "no asker stands there");
     }
 }
