@@ -11,6 +11,7 @@ use protocol::reader::{IDLE_BYTES, PacketPlace};
 use protocol::{ClientGone, ClientIo, ErrReply, PacketReader, PacketWriter, ReadError};
 use session::connections::{Connection, Phase, STATEMENT_BYTES_KEPT, Stop};
 
+use crate::attention::{Attention, Pace};
 use crate::socket::Socket;
 use crate::transport::Layers;
 
@@ -67,6 +68,10 @@ pub struct Channel {
     more: bool,
     /// It may whatever was received: until nothing is.
     until_empty: bool,
+    /// Waits for the client come to an end, and whoever waits gives back memory then.
+    patient: bool,
+    /// How its client has answered of late.
+    pace: Pace,
 }
 
 impl Channel {
@@ -82,6 +87,8 @@ impl Channel {
             held,
             more: true,
             until_empty: false,
+            patient: false,
+            pace: Pace::default(),
         }
     }
 
@@ -102,6 +109,12 @@ impl Channel {
         self.until_empty = true;
     }
 
+    /// From now on [`Channel::read_a_while`] waits for so long, and whoever calls it lets the channel [rest](Channel::rest) then.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.socket.set_patience(patience);
+        self.patient = true;
+    }
+
     /// From now on bytes go in compressed frames.
     pub fn compress(&mut self, algorithm: Algorithm) {
         self.layers.compress(algorithm, self.reader.take_unread());
@@ -112,17 +125,18 @@ impl Channel {
     /// handshake, whose time is bounded as a whole.
     #[inline]
     pub fn read(&mut self, limit: usize) -> Result<Received, Lost> {
-        self.read_with::<false>(limit)
+        self.read_with::<false>(limit, None)
     }
 
-    /// As [`Channel::read`], but when the client has been silent for the socket's patience: [`Lost::NotYet`], and what has arrived of the packet is kept.
+    /// As [`Channel::read`], but when the client has been silent for the socket's patience: [`Lost::NotYet`], and what has arrived of the packet is kept. With `attention` it may look for the client for a moment before it
+    /// sleeps.
     #[inline]
-    pub fn read_a_while(&mut self, limit: usize) -> Result<Received, Lost> {
-        self.read_with::<true>(limit)
+    pub(crate) fn read_a_while(&mut self, limit: usize, attention: Option<&Attention>) -> Result<Received, Lost> {
+        self.read_with::<true>(limit, attention)
     }
 
     #[inline]
-    fn read_with<const A_WHILE: bool>(&mut self, limit: usize) -> Result<Received, Lost> {
+    fn read_with<const A_WHILE: bool>(&mut self, limit: usize, attention: Option<&Attention>) -> Result<Received, Lost> {
         loop {
             match self.reader.next(limit.min(PACKET_BYTES_LIMIT)) {
                 Ok(Some(place)) => return Ok(Received::Packet(place)),
@@ -135,13 +149,16 @@ impl Channel {
                 if self.connection.phase() != Phase::Handshake {
                     self.connection.enter(Phase::Reading);
                 }
-            } else if self.reader.capacity() > BUFFER_BYTES_KEPT || self.out.capacity() > BUFFER_BYTES_KEPT {
+            } else if !self.patient && (self.reader.capacity() > BUFFER_BYTES_KEPT || self.out.capacity() > BUFFER_BYTES_KEPT) {
                 self.shrink_when_silent();
             }
             self.more = true;
             let room = self.reader.room();
             let received = if A_WHILE {
-                self.layers.receive_a_while(&self.socket, &self.connection, room)
+                match attention {
+                    Some(attention) => attention.receive(&mut self.pace, &mut self.layers, &self.socket, &self.connection, room),
+                    None => self.layers.receive_a_while(&self.socket, &self.connection, room),
+                }
             } else {
                 self.layers.receive(&self.socket, &self.connection, room)
             };
@@ -210,8 +227,7 @@ impl Channel {
         self.book();
     }
 
-    /// A connection that sent or received much gives the memory back when it falls silent. Costs a system call, which
-    /// only connections with large buffers pay.
+    /// A connection that sent or received much, and whose waits have no end, gives the memory back when it falls silent. Costs a system call.
     #[cold]
     fn shrink_when_silent(&mut self) {
         if !self.layers.has_input() && !self.socket.wait_readable(Some(SHRINK_AFTER)) {

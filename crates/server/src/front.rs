@@ -16,6 +16,7 @@ use session::connections::{Connection, Hangup, Phase, SLEEP, Stop, ThreadCounts}
 use session::service::{FrontSettings, Service, Session};
 use sync::{Mutex, Rank, futex};
 
+use crate::attention::Attention;
 use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
@@ -47,6 +48,8 @@ pub struct Front<S: Service> {
     /// Who serves them.
     posts: Arc<Posts<Thread>>,
     processors: Processors,
+    /// Of threads that serve one session each.
+    attention: Attention,
     /// What is lent to those who are being served.
     lent: Mutex<Vec<turns::Lent<S>>>,
     /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked.
@@ -63,7 +66,8 @@ impl<S: Service> Front<S> {
     /// A front without connections.
     pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
-        let shared_from = service.settings().shared_threads_from;
+        let settings = service.settings();
+        let (shared_from, look) = (settings.shared_threads_from, settings.look_for_client);
         let processors = Processors::new();
         let posts = processors.count();
         let front = Arc::new(Self {
@@ -75,6 +79,7 @@ impl<S: Service> Front<S> {
             rows: Rows::new(posts),
             late: Late::new(),
             posts: Arc::new(Posts::new(posts)),
+            attention: Attention::new(processors.spare(), look),
             processors,
             lent: Mutex::new(Rank::Leaf, Vec::new()),
             shared_from,
@@ -145,7 +150,7 @@ impl<S: Service> Front<S> {
             return visitor.channel.socket.hang_up(true);
         };
         if !settings.rest_after.is_zero() {
-            visitor.channel.socket.set_patience(settings.rest_after);
+            visitor.channel.set_patience(settings.rest_after);
         }
         let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: 0, asks: false });
         // A session that shares threads needs none of its own to wait for its first command.
@@ -257,6 +262,7 @@ impl<S: Service> Front<S> {
     #[inline(never)]
     fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
         let shared_from = if shared { 0 } else { self.shared_from };
+        let attention = (!shared).then_some(&self.attention);
         let Guest { session, login, visitor: Visitor { channel, .. }, reply, .. } = guest;
         if let Some(waited) = reply.take() {
             if !Self::send_late(channel, session, &waited) {
@@ -275,7 +281,7 @@ impl<S: Service> Front<S> {
                 channel.reader.expect_sequence(0);
             }
             let limit = session.max_allowed_packet();
-            let received = if waits { channel.read_a_while(limit) } else { channel.read_ready(limit) };
+            let received = if waits { channel.read_a_while(limit, attention) } else { channel.read_ready(limit) };
             let place = match received {
                 Ok(Received::Packet(place)) => place,
                 Ok(Received::TooLarge(sequence)) => {
@@ -295,7 +301,7 @@ impl<S: Service> Front<S> {
                     channel.send_error(&codes::net_packets_out_of_order());
                     return Next::End;
                 }
-                Err(Lost::NotYet) if waits && !Self::rest(channel, session) => {
+                Err(Lost::NotYet) if waits && !self.rest(channel, session, shared) => {
                     resumes = true;
                     continue;
                 }

@@ -12,6 +12,7 @@
 //! [`front::Front`] for the life of a connection, [`watcher`] for timeouts, [`server::Server`] for start and stop,
 //! [`client`] for `altiplano sql`.
 
+mod attention;
 pub mod channel;
 pub mod client;
 pub mod commands;

@@ -32,6 +32,11 @@ fn rest_after() -> Duration {
     if module_path!().starts_with("front_rest") { Duration::from_millis(1) } else { Duration::ZERO }
 }
 
+/// For how long threads look for their clients.
+fn look_for_client() -> Duration {
+    if module_path!().starts_with("front_looks") { Duration::from_secs(1) } else { FrontSettings::default().look_for_client }
+}
+
 /// A server with canned answers.
 pub(crate) struct Fixture {
     /// It.
@@ -50,7 +55,12 @@ impl Fixture {
     }
 
     fn with(settings: FrontSettings) -> Self {
-        let settings = FrontSettings { shared_threads_from: shared_threads_from(), rest_after: rest_after(), ..settings };
+        let settings = FrontSettings {
+            shared_threads_from: shared_threads_from(),
+            rest_after: rest_after(),
+            look_for_client: look_for_client(),
+            ..settings
+        };
         let dir = tempfile::tempdir().expect("a directory");
         let socket = dir.path().join("s.sock");
         let listeners = Listeners::bind("127.0.0.1", 0, Some(&socket)).expect("a free port");

@@ -592,6 +592,10 @@ pub struct ThreadCounts {
     pub parked: u32,
     /// Of these, those that were silent for so long that they have given back memory.
     pub resting: u32,
+    /// Looks of threads for their clients' next commands that found them, so that the thread did not sleep.
+    pub looks_found: u64,
+    /// Such looks that were given up.
+    pub looks_in_vain: u64,
 }
 
 impl Default for Connections {

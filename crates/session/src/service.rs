@@ -29,6 +29,8 @@ pub struct FrontSettings {
     pub shared_threads_from: u32,
     /// `altiplano_rest_after`: a session whose client has been silent for so long gives back its memory and thread; zero: never.
     pub rest_after: Duration,
+    /// `altiplano_look_for_client`: for so long a thread that serves one session looks for its next command before it sleeps, if the client has been quick and hardly anybody else is at work; zero: never.
+    pub look_for_client: Duration,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,
     /// `connect_timeout`.
@@ -55,6 +57,7 @@ impl Default for FrontSettings {
             thread_cache_size: 512,
             shared_threads_from: 16,
             rest_after: Duration::from_secs(3),
+            look_for_client: Duration::from_micros(50),
             max_allowed_packet: 64 << 20,
             connect_timeout: Duration::from_secs(10),
             wait_timeout: Duration::from_secs(28_800),

@@ -359,6 +359,7 @@ impl Service for SqlService {
             max_connections: u32::try_from(shared.number("max_connections")).unwrap_or(u32::MAX),
             shared_threads_from: shared.number("altiplano_shared_threads_from") as u32,
             rest_after: shared.seconds("altiplano_rest_after"),
+            look_for_client: Duration::from_micros(shared.number("altiplano_look_for_client")),
             thread_cache_size: shared.number("thread_cache_size") as u32,
             max_allowed_packet: shared.number("max_allowed_packet") as usize,
             connect_timeout: shared.seconds("connect_timeout"),

@@ -72,7 +72,16 @@ impl<S: Service> Front<S> {
     /// The threads that serve connections, and the sessions that need none now.
     pub fn thread_counts(&self) -> ThreadCounts {
         let (parked, resting) = self.seats.iter().map(Seats::count).fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
-        ThreadCounts { created: self.threads.created(), cached: self.threads.cached(), shared: self.posts.count(), parked, resting }
+        let (looks_found, looks_in_vain) = self.attention.looks();
+        ThreadCounts {
+            created: self.threads.created(),
+            cached: self.threads.cached(),
+            shared: self.posts.count(),
+            parked,
+            resting,
+            looks_found,
+            looks_in_vain,
+        }
     }
 
     /// The end of a login that needs no thread any more. Gives back a guest that cannot be watched.
@@ -346,19 +355,21 @@ impl<S: Service> Front<S> {
     /// A client has been silent for a while: its session gives back what can be made again. True when it can be parked; otherwise others may wait for what it holds, and
     /// the client has spoken again, or has gone, when this returns.
     #[cold]
-    pub(super) fn rest(channel: &mut Channel, session: &mut S::Session) -> bool {
+    pub(super) fn rest(&self, channel: &mut Channel, session: &mut S::Session, shared: bool) -> bool {
         channel.rest();
         session.rest();
         if session.holds_nothing() {
             return true;
         }
         threads::give_back_free();
+        let _asleep = (!shared).then(|| self.attention.sleeps());
         channel.wait();
         false
     }
 
     /// Serves a connection on its own thread until it is parked, or ends, of which it tells the former. `waits`: for its first command, if that is not there.
     pub(super) fn serve_alone(&self, mut guest: Box<Guest<S>>, mut waits: bool) -> bool {
+        let _awake = self.attention.comes();
         loop {
             if self.command_loop(&mut guest, waits, false) == Next::End {
                 Self::end(*guest);

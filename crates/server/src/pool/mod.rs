@@ -21,6 +21,6 @@ mod seats;
 pub(crate) use epoll::Epoll;
 pub(crate) use late::Late;
 pub(crate) use posts::{Member, Posts, Worker};
-pub(crate) use processors::{Processors, Thread};
+pub(crate) use processors::{Processors, Thread, stand_aside};
 pub(crate) use rows::{Kind, NEW, Rows};
 pub(crate) use seats::{Kept, Seats, Sits, Ticket, Watch};

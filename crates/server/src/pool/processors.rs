@@ -36,6 +36,11 @@ impl Processors {
         self.each.len() > 1
     }
 
+    /// How many may be kept busy for what somebody might say: half of them, none where others may need them.
+    pub(crate) fn spare(&self) -> u32 {
+        self.each.len() as u32 / 2
+    }
+
     /// The post on this processor.
     pub(crate) fn post_on(&self, processor: usize) -> Option<usize> {
         self.each.binary_search(&processor).ok()
@@ -91,6 +96,17 @@ impl Worker for Thread {
         if self.pinned.swap(false, Ordering::Relaxed) {
             let _ = sched_setaffinity(Some(self.id), &self.all);
         }
+    }
+}
+
+/// The calling thread, which may run anywhere, goes to another processor than this one, if there is any. The kernel wakes a client where the thread runs that answers it; if that does not sleep then, one waits for the other.
+pub(crate) fn stand_aside(from: usize) {
+    let Ok(all) = sched_getaffinity(None) else { return };
+    let mut others = all;
+    others.unset(from);
+    if others.count() > 0 && sched_setaffinity(None, &others).is_ok() {
+        // What fails here leaves it where it has just been put.
+        let _ = sched_setaffinity(None, &all);
     }
 }
 

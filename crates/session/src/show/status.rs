@@ -292,6 +292,8 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Table_open_cache_hits", tables.hits),
         ("Table_open_cache_misses", shared.catalog.table_misses()),
         ("Table_open_cache_overflows", tables.overflows),
+        ("Altiplano_looks_found", threads.looks_found),
+        ("Altiplano_looks_in_vain", threads.looks_in_vain),
         ("Altiplano_sessions_parked", threads.parked.into()),
         ("Altiplano_sessions_resting", threads.resting.into()),
         ("Altiplano_threads_shared", threads.shared.into()),

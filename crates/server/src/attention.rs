@@ -1,0 +1,290 @@
+//! [`Attention`]: a thread that serves one session stays awake for a moment for a client that answers at once.
+//!
+//! With one client at work everybody sleeps between two commands: the reply wakes the client, the command wakes the thread, each on an idle processor, which takes longer than a point select. So where the client has been
+//! *quick* of late, and hardly anybody else is at work, the thread looks for the next command (receives without waiting, again and again) before it sleeps. That costs processor time that nobody else
+//! wants, and doubles what one connection does in a second (docs/performance.md).
+//!
+//! # Invariants
+//! 1. No more threads look than half of the processors, and none where more than so many threads of sessions are at work; none at all on one processor, or where a quota bounds the process.
+//! 2. A look ends after `altiplano_look_for_client` microseconds. Who looks in vain pauses for some quick commands, for twice as many after each other such look.
+//! 3. A client is quick if less than two such moments lie between the arrivals of two commands: what waits for the disk gains little, and is left alone.
+
+use crate::pool::stand_aside;
+use crate::socket::Socket;
+use crate::transport::Layers;
+use session::connections::Connection;
+use std::time::{Duration, Instant};
+use sync::CachePadded;
+use sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// So many quick commands in a row, and the thread looks.
+const QUICK: u32 = 2;
+/// Quick commands without a look after one in vain, at first; twice as many after each other one.
+const PAUSE_MIN: u32 = 2;
+/// The same, at most.
+const PAUSE_MAX: u32 = 1024;
+/// So many looks that found the client halve that number again.
+const FOUND: u32 = 32;
+/// Receives between two reads of the clock.
+const RECEIVES: u32 = 8;
+/// In so many looks it is asked once whether the client runs on the same processor.
+const ASIDE: u32 = 32;
+
+/// How a client has answered of late.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    /// Quick commands in a row.
+    quick: u32,
+    /// So many quick commands are to pass without a look.
+    pause: u32,
+    /// How long the next pause is.
+    next_pause: u32,
+    /// Looks that found it since the last one that did not.
+    found: u32,
+    looks: u32,
+    /// When its last command came.
+    last: Option<Instant>,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { quick: 0, pause: 0, next_pause: PAUSE_MIN, found: 0, looks: 0, last: None }
+    }
+}
+
+impl Pace {
+    fn came(&mut self, now: Instant, moment: Duration) {
+        if self.last.replace(now).is_some_and(|last| now.saturating_duration_since(last) < 2 * moment) {
+            self.quick = self.quick.saturating_add(1);
+            self.pause = self.pause.saturating_sub(1);
+        } else {
+            self.quick = 0;
+        }
+    }
+
+    fn is_quick(&self) -> bool {
+        self.quick >= QUICK && self.pause == 0
+    }
+
+    fn looked(&mut self, found: bool) {
+        if found {
+            self.found += 1;
+            if self.found.is_multiple_of(FOUND) {
+                self.next_pause = (self.next_pause / 2).max(PAUSE_MIN);
+            }
+        } else {
+            self.pause = self.next_pause;
+            self.next_pause = (self.next_pause * 2).min(PAUSE_MAX);
+            self.found = 0;
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Attention {
+    /// Threads that serve one session each and do not wait for its client. Relaxed: an old number costs a look more, or less.
+    at_work: CachePadded<AtomicU32>,
+    /// At most so many look; 0: nobody does.
+    most: u32,
+    moment: Duration,
+    /// Relaxed, like all counts.
+    found: AtomicU64,
+    in_vain: AtomicU64,
+}
+
+/// A thread that serves a session, until this is dropped.
+pub(crate) struct Awake<'a>(&'a Attention);
+
+/// It waits for its client, until this is dropped.
+pub(crate) struct Asleep<'a>(&'a Attention);
+
+impl Drop for Awake<'_> {
+    fn drop(&mut self) {
+        self.0.at_work.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        self.0.at_work.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Attention {
+    /// For so many threads at once, each for such a moment.
+    pub(crate) fn new(most: u32, moment: Duration) -> Self {
+        let most = if moment.is_zero() { 0 } else { most };
+        Self { at_work: CachePadded::new(AtomicU32::new(0)), most, moment, found: AtomicU64::new(0), in_vain: AtomicU64::new(0) }
+    }
+
+    /// The calling thread begins to serve a session.
+    pub(crate) fn comes(&self) -> Awake<'_> {
+        self.at_work.fetch_add(1, Ordering::Relaxed);
+        Awake(self)
+    }
+
+    /// The calling thread, which serves a session, begins to wait for its client.
+    pub(crate) fn sleeps(&self) -> Asleep<'_> {
+        self.at_work.fetch_sub(1, Ordering::Relaxed);
+        Asleep(self)
+    }
+
+    /// Looks that found the client, and that did not.
+    pub(crate) fn looks(&self) -> (u64, u64) {
+        (self.found.load(Ordering::Relaxed), self.in_vain.load(Ordering::Relaxed))
+    }
+
+    fn allows(&self) -> bool {
+        self.at_work.load(Ordering::Relaxed) <= self.most
+    }
+
+    /// As [`Layers::receive_a_while`], on a thread that serves one session.
+    #[inline]
+    pub(crate) fn receive(
+        &self,
+        pace: &mut Pace,
+        layers: &mut Layers,
+        socket: &Socket,
+        connection: &Connection,
+        room: &mut [u8],
+    ) -> Option<usize> {
+        if self.most == 0 {
+            return layers.receive_a_while(socket, connection, room);
+        }
+        if pace.is_quick() && self.allows() {
+            if pace.looks.is_multiple_of(ASIDE) {
+                stand_aside_of(socket);
+            }
+            if let Some(received) = self.look(pace, || layers.receive_ready(socket, connection, room)) {
+                return received;
+            }
+        }
+        let asleep = self.sleeps();
+        let received = layers.receive_a_while(socket, connection, room);
+        drop(asleep);
+        pace.came(Instant::now(), self.moment);
+        received
+    }
+
+    /// What `receive` has found at last; `None` when it is not worth while to go on.
+    fn look(&self, pace: &mut Pace, mut receive: impl FnMut() -> Option<usize>) -> Option<Option<usize>> {
+        pace.looks = pace.looks.wrapping_add(1);
+        let begun = Instant::now();
+        let mut receives = 0;
+        loop {
+            let received = receive();
+            receives += 1;
+            let is_there = received != Some(0);
+            if !is_there && receives % RECEIVES != 0 {
+                std::hint::spin_loop();
+                continue;
+            }
+            let now = Instant::now();
+            let in_time = now.saturating_duration_since(begun) <= self.moment;
+            if is_there || !in_time {
+                if in_time { &self.found } else { &self.in_vain }.fetch_add(1, Ordering::Relaxed);
+                pace.looked(in_time);
+            }
+            if is_there {
+                pace.came(now, self.moment);
+                return Some(received);
+            }
+            if !in_time || !self.allows() {
+                return None;
+            }
+        }
+    }
+}
+
+/// The kernel wakes a client where it ran last, or where the thread runs that answers it. If that is the same processor, one of them waits for the other; the thread goes.
+#[cold]
+fn stand_aside_of(socket: &Socket) {
+    let own = rustix::thread::sched_getcpu();
+    // A unix socket tells none.
+    if rustix::net::sockopt::socket_incoming_cpu(socket).is_ok_and(|client| client as usize == own) {
+        stand_aside(own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOMENT: Duration = Duration::from_micros(50);
+
+    fn quick(pace: &mut Pace, commands: u32) {
+        let begun = pace.last.unwrap_or_else(Instant::now);
+        for command in 1..=commands {
+            pace.came(begun + command * MOMENT, MOMENT);
+        }
+    }
+
+    #[test]
+    fn a_client_is_quick_after_some_commands_and_not_after_a_slow_one() {
+        let mut pace = Pace::default();
+        quick(&mut pace, 2);
+        assert!(!pace.is_quick(), "the first has none before it");
+        quick(&mut pace, 1);
+        assert!(pace.is_quick());
+        let last = pace.last.expect("some");
+        pace.came(last + 2 * MOMENT, MOMENT);
+        assert!(!pace.is_quick());
+    }
+
+    #[test]
+    fn who_looks_in_vain_pauses_for_longer_and_longer_until_it_finds() {
+        let mut pace = Pace::default();
+        quick(&mut pace, 3);
+        for pause in [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1024, 1024] {
+            assert!(pace.is_quick());
+            pace.looked(false);
+            quick(&mut pace, pause - 1);
+            assert!(!pace.is_quick());
+            quick(&mut pace, 1);
+        }
+        (0..FOUND).for_each(|_| pace.looked(true));
+        assert_eq!(pace.next_pause, 512);
+        (0..20 * FOUND).for_each(|_| pace.looked(true));
+        assert_eq!(pace.next_pause, PAUSE_MIN);
+        // Slow commands are no reason to pause for longer.
+        pace.looked(false);
+        for _ in 0..2 {
+            let last = pace.last.expect("some");
+            pace.came(last + 5 * MOMENT, MOMENT);
+            quick(&mut pace, 1);
+        }
+        assert_eq!((pace.pause, pace.is_quick()), (0, false));
+        quick(&mut pace, 1);
+        assert!(pace.is_quick());
+    }
+
+    #[test]
+    fn a_look_ends_when_something_comes_when_it_has_lasted_and_when_others_are_at_work() {
+        let attention = Attention::new(1, Duration::from_secs(3600));
+        let mut pace = Pace::default();
+        let _awake = attention.comes();
+        let mut left = 100;
+        let found = attention.look(&mut pace, || {
+            left -= 1;
+            Some(if left == 0 { 7 } else { 0 })
+        });
+        assert_eq!((found, attention.looks()), (Some(Some(7)), (1, 0)));
+        assert_eq!(attention.look(&mut pace, || None), Some(None), "the client has gone");
+        // Another comes meanwhile.
+        let mut other = None;
+        let disturbed = attention.look(&mut pace, || {
+            other.get_or_insert_with(|| attention.comes());
+            Some(0)
+        });
+        assert_eq!((disturbed, attention.looks()), (None, (2, 0)));
+        assert!(!attention.allows());
+        let asleep = other.as_ref().map(|_| attention.sleeps());
+        assert!(attention.allows(), "it waits for its client");
+        drop((asleep, other));
+        assert_eq!(attention.at_work.load(Ordering::Relaxed), 1);
+        let short = Attention::new(1, Duration::from_nanos(1));
+        assert_eq!((short.look(&mut pace, || Some(0)), short.looks()), (None, (0, 1)));
+        assert_eq!((pace.pause, Attention::new(4, Duration::ZERO).most), (PAUSE_MIN, 0));
+    }
+}
