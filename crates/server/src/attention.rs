@@ -9,7 +9,7 @@
 //! 2. A look ends after `altiplano_look_for_client` microseconds. Who looks in vain pauses for some quick commands, for twice as many after each other such look.
 //! 3. A client is quick if less than two such moments lie between the arrivals of two commands: what waits for the disk gains little, and is left alone.
 
-use crate::pool::stand_aside;
+use crate::pool::{Processors, stand_aside};
 use crate::socket::Socket;
 use crate::transport::Layers;
 use session::connections::Connection;
@@ -19,6 +19,8 @@ use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// So many quick commands in a row, and the thread looks.
 const QUICK: u32 = 2;
+/// So many commands in a row of one session, and it is alone.
+const ALONE: u32 = 64;
 /// Quick commands without a look after one in vain, at first; twice as many after each other one.
 const PAUSE_MIN: u32 = 2;
 /// The same, at most.
@@ -35,6 +37,8 @@ const ASIDE: u32 = 32;
 pub(crate) struct Pace {
     /// Quick commands in a row.
     quick: u32,
+    /// Commands in a row between which no other session has sent any.
+    alone: u32,
     /// So many quick commands are to pass without a look.
     pause: u32,
     /// How long the next pause is.
@@ -48,7 +52,7 @@ pub(crate) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { quick: 0, pause: 0, next_pause: PAUSE_MIN, found: 0, looks: 0, last: None }
+        Self { quick: 0, alone: 0, pause: 0, next_pause: PAUSE_MIN, found: 0, looks: 0, last: None }
     }
 }
 
@@ -85,8 +89,10 @@ impl Pace {
 pub(crate) struct Attention {
     /// Threads that serve one session each and do not wait for its client. Relaxed: an old number costs a look more, or less.
     at_work: CachePadded<AtomicU32>,
-    /// At most so many look; 0: nobody does.
-    most: u32,
+    /// The session whose command came last. Relaxed, and written only when it is another one than before.
+    last: AtomicU32,
+    /// Whether anybody looks.
+    is_on: bool,
     moment: Duration,
     /// Relaxed, like all counts.
     found: AtomicU64,
@@ -112,10 +118,20 @@ impl Drop for Asleep<'_> {
 }
 
 impl Attention {
-    /// For so many threads at once, each for such a moment.
-    pub(crate) fn new(most: u32, moment: Duration) -> Self {
-        let most = if moment.is_zero() { 0 } else { most };
-        Self { at_work: CachePadded::new(AtomicU32::new(0)), most, moment, found: AtomicU64::new(0), in_vain: AtomicU64::new(0) }
+    /// Looks last such a moment.
+    pub(crate) fn new(processors: &Processors, moment: Duration) -> Self {
+        Self::with(processors.differ() && !moment.is_zero(), moment)
+    }
+
+    fn with(is_on: bool, moment: Duration) -> Self {
+        Self {
+            at_work: CachePadded::new(AtomicU32::new(0)),
+            last: AtomicU32::new(0),
+            is_on,
+            moment,
+            found: AtomicU64::new(0),
+            in_vain: AtomicU64::new(0),
+        }
     }
 
     /// The calling thread begins to serve a session.
@@ -135,8 +151,20 @@ impl Attention {
         (self.found.load(Ordering::Relaxed), self.in_vain.load(Ordering::Relaxed))
     }
 
-    fn allows(&self) -> bool {
-        self.at_work.load(Ordering::Relaxed) <= self.most
+    /// Whether no other session is being served, or has sent a command since the last one of this.
+    fn is_alone(&self, session: u32) -> bool {
+        self.at_work.load(Ordering::Relaxed) <= 1 && self.last.load(Ordering::Relaxed) == session
+    }
+
+    /// A command of a session has come.
+    fn came(&self, session: u32, pace: &mut Pace, now: Instant) {
+        pace.came(now, self.moment);
+        if self.last.load(Ordering::Relaxed) == session {
+            pace.alone = pace.alone.saturating_add(1);
+        } else {
+            self.last.store(session, Ordering::Relaxed);
+            pace.alone = 0;
+        }
     }
 
     /// As [`Layers::receive_a_while`], on a thread that serves one session.
@@ -149,26 +177,27 @@ impl Attention {
         connection: &Connection,
         room: &mut [u8],
     ) -> Option<usize> {
-        if self.most == 0 {
+        if !self.is_on {
             return layers.receive_a_while(socket, connection, room);
         }
-        if pace.is_quick() && self.allows() {
+        let session = connection.id();
+        if pace.is_quick() && pace.alone >= ALONE && self.is_alone(session) {
             if pace.looks.is_multiple_of(ASIDE) {
                 stand_aside_of(socket);
             }
-            if let Some(received) = self.look(pace, || layers.receive_ready(socket, connection, room)) {
+            if let Some(received) = self.look(session, pace, || layers.receive_ready(socket, connection, room)) {
                 return received;
             }
         }
         let asleep = self.sleeps();
         let received = layers.receive_a_while(socket, connection, room);
         drop(asleep);
-        pace.came(Instant::now(), self.moment);
+        self.came(session, pace, Instant::now());
         received
     }
 
     /// What `receive` has found at last; `None` when it is not worth while to go on.
-    fn look(&self, pace: &mut Pace, mut receive: impl FnMut() -> Option<usize>) -> Option<Option<usize>> {
+    fn look(&self, session: u32, pace: &mut Pace, mut receive: impl FnMut() -> Option<usize>) -> Option<Option<usize>> {
         pace.looks = pace.looks.wrapping_add(1);
         let begun = Instant::now();
         let mut receives = 0;
@@ -187,10 +216,10 @@ impl Attention {
                 pace.looked(in_time);
             }
             if is_there {
-                pace.came(now, self.moment);
+                self.came(session, pace, now);
                 return Some(received);
             }
-            if !in_time || !self.allows() {
+            if !in_time || !self.is_alone(session) {
                 return None;
             }
         }
@@ -261,30 +290,45 @@ mod tests {
 
     #[test]
     fn a_look_ends_when_something_comes_when_it_has_lasted_and_when_others_are_at_work() {
-        let attention = Attention::new(1, Duration::from_secs(3600));
+        let attention = Attention::with(true, Duration::from_secs(3600));
         let mut pace = Pace::default();
         let _awake = attention.comes();
         let mut left = 100;
-        let found = attention.look(&mut pace, || {
+        let found = attention.look(0, &mut pace, || {
             left -= 1;
             Some(if left == 0 { 7 } else { 0 })
         });
         assert_eq!((found, attention.looks()), (Some(Some(7)), (1, 0)));
-        assert_eq!(attention.look(&mut pace, || None), Some(None), "the client has gone");
-        // Another comes meanwhile.
+        assert_eq!(attention.look(0, &mut pace, || None), Some(None), "the client has gone");
+        // Another is served meanwhile.
         let mut other = None;
-        let disturbed = attention.look(&mut pace, || {
+        let disturbed = attention.look(0, &mut pace, || {
             other.get_or_insert_with(|| attention.comes());
             Some(0)
         });
         assert_eq!((disturbed, attention.looks()), (None, (2, 0)));
-        assert!(!attention.allows());
         let asleep = other.as_ref().map(|_| attention.sleeps());
-        assert!(attention.allows(), "it waits for its client");
+        assert!(attention.is_alone(0), "it waits for its client");
         drop((asleep, other));
         assert_eq!(attention.at_work.load(Ordering::Relaxed), 1);
-        let short = Attention::new(1, Duration::from_nanos(1));
-        assert_eq!((short.look(&mut pace, || Some(0)), short.looks()), (None, (0, 1)));
-        assert_eq!((pace.pause, Attention::new(4, Duration::ZERO).most), (PAUSE_MIN, 0));
+        // A command of another has come.
+        attention.came(5, &mut Pace::default(), Instant::now());
+        assert_eq!(attention.look(0, &mut pace, || Some(0)), None);
+        let short = Attention::with(true, Duration::from_nanos(1));
+        assert_eq!((short.look(0, &mut pace, || Some(0)), short.looks()), (None, (0, 1)));
+        assert_eq!(pace.pause, PAUSE_MIN);
+        assert!(!Attention::new(&Processors::new(), Duration::ZERO).is_on);
+    }
+
+    #[test]
+    fn a_session_is_alone_after_many_commands_between_which_there_was_no_other() {
+        let attention = Attention::with(true, MOMENT);
+        let (mut one, mut other, now) = (Pace::default(), Pace::default(), Instant::now());
+        (0..10).for_each(|_| attention.came(1, &mut one, now));
+        assert_eq!(one.alone, 9);
+        attention.came(2, &mut other, now);
+        attention.came(1, &mut one, now);
+        assert_eq!((one.alone, other.alone), (0, 0));
+        assert!(attention.is_alone(1) && !attention.is_alone(2));
     }
 }

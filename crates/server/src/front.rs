@@ -79,7 +79,7 @@ impl<S: Service> Front<S> {
             rows: Rows::new(posts),
             late: Late::new(),
             posts: Arc::new(Posts::new(posts)),
-            attention: Attention::new(processors.spare(), look),
+            attention: Attention::new(&processors, look),
             processors,
             lent: Mutex::new(Rank::Leaf, Vec::new()),
             shared_from,

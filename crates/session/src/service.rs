@@ -29,7 +29,7 @@ pub struct FrontSettings {
     pub shared_threads_from: u32,
     /// `altiplano_rest_after`: a session whose client has been silent for so long gives back its memory and thread; zero: never.
     pub rest_after: Duration,
-    /// `altiplano_look_for_client`: for so long a thread that serves one session looks for its next command before it sleeps, if the client has been quick and hardly anybody else is at work; zero: never.
+    /// `altiplano_look_for_client`: for so long a thread that serves one session looks for its next command before it sleeps, if the client has been quick and nobody else is at work; zero: never.
     pub look_for_client: Duration,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,

@@ -36,11 +36,6 @@ impl Processors {
         self.each.len() > 1
     }
 
-    /// How many may be kept busy for what somebody might say: half of them, none where others may need them.
-    pub(crate) fn spare(&self) -> u32 {
-        self.each.len() as u32 / 2
-    }
-
     /// The post on this processor.
     pub(crate) fn post_on(&self, processor: usize) -> Option<usize> {
         self.each.binary_search(&processor).ok()
