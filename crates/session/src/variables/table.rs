@@ -163,7 +163,7 @@ pub static DEFINITIONS: &[Definition] = &[
     empty("admin_tls_ciphersuites"),
     text("altiplano_admission", Global, "adaptive"),
     fixed(text("altiplano_log_archive", Global, "")),
-    // Microseconds: about two switches of threads (docs/design/threads.md).
+    // Microseconds: about two wake-ups of idle processors (docs/design/attention.md).
     fixed(number("altiplano_look_for_client", Global, "50", 0, 1_000_000)),
     // 0: what the machine or the control group has, less a tenth.
     number("altiplano_memory_limit", Global, "0", 0, MAX),
