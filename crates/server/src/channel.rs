@@ -27,7 +27,7 @@ pub enum Lost {
     End,
     /// The client broke the framing.
     OutOfOrder,
-    /// It is not there yet; said by [`Channel::read_ready`] and [`Channel::read_a_while`] only.
+    /// It is not there yet; said by [`Channel::read_ready`] and `Channel::read_a_while` only.
     NotYet,
 }
 
@@ -109,7 +109,7 @@ impl Channel {
         self.until_empty = true;
     }
 
-    /// From now on [`Channel::read_a_while`] waits for so long, and whoever calls it lets the channel [rest](Channel::rest) then.
+    /// From now on `Channel::read_a_while` waits for so long, and whoever calls it lets the channel [rest](Channel::rest) then.
     pub fn set_patience(&mut self, patience: Duration) {
         self.socket.set_patience(patience);
         self.patient = true;
