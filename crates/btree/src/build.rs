@@ -139,9 +139,8 @@ impl Builder<'_> {
         };
         let right = if more { tree.space().allocate(mtr, tree.index, kind, Some(number))? } else { PageNo::NONE };
         let page = mtr.latch_unread(number)?;
-        let node = Node(&current.image);
-        let content = Load::copy_of(node, 0..node.count(), self.identity(level, current.left, right));
-        ops::load_page(mtr, page, &content, true);
+        let identity = self.identity(level, current.left, right);
+        ops::load_image(mtr, page, Node(&current.image), identity, tree.logs_deltas());
         Ok((number, right))
     }
 

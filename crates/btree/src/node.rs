@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use base::{IndexId, PAGE_BYTES, PageNo, TxnId};
+use base::{CACHE_LINE_BYTES, IndexId, PAGE_BYTES, PageNo, TxnId, bring_near};
 use page_store::PageType;
 
+use crate::delta::Image;
 use crate::error::{Error, Result};
 use crate::layout::{
     CAPACITY, CHILD_BYTES, COUNT, GARBAGE, HEAP_TOP, HINT, INDEX_ID, LEFT, LEVEL, PREFIX_LEN, Page, RIGHT, RUN, SLOT_BYTES, SLOTS, Slot,
@@ -204,6 +205,29 @@ impl<'a> Node<'a> {
         let mut key = Vec::new();
         self.key(slot).append_to(&mut key);
         key
+    }
+
+    /// A leaf's entry as it lies here.
+    #[inline]
+    pub(crate) fn image(self, slot: usize) -> Image<'a> {
+        let slot = self.slot(slot);
+        let at = slot.offset();
+        Image {
+            head: slot.head().to_be_bytes(),
+            suffix_len: slot.suffix_len(),
+            value_len: self.u16_at(at).into(),
+            heap: &self.0[at + VALUE_LEN_BYTES..],
+        }
+    }
+
+    /// Asks the processor for the entry on the left of a place, by which one that comes there is told to the log: it lies anywhere in the heap.
+    #[inline]
+    pub(crate) fn bring_left_near(self, slot: usize) {
+        if let Some(left) = slot.checked_sub(1) {
+            let at = self.slot(left).offset();
+            bring_near(self.0, at);
+            bring_near(self.0, at + CACHE_LINE_BYTES);
+        }
     }
 
     /// Heap bytes of an entry.

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. `redo` calls the same function of `edit.rs` that made the change, so the same page gives the same bytes.
-//! 2. A payload holds nothing that depends on other pages.
+//! 2. A payload holds nothing that depends on other pages. What it leaves out ([`INSERT_RUN`]) the page itself has.
 //!
 //! The payloads' table is in `docs/format/btree.md`.
 
@@ -10,8 +10,9 @@ use base::{IndexId, Malformed, PAGE_BYTES, PageNo, Reader, TxnId, put_bytes, put
 use buffer_pool::{Mtr, PageRef, RedoHandler};
 use smallvec::SmallVec;
 
+use crate::delta::{self, Image};
 use crate::edit::{Identity, NodeMut};
-use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES, SLOTS, Slot, common_prefix};
+use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES, SLOTS, Slot};
 use crate::node::Node;
 use crate::overflow;
 use crate::tree::BTree;
@@ -42,13 +43,18 @@ pub const OVERFLOW_FILL: u8 = 0x2a;
 pub const OVERFLOW_LINK: u8 = 0x2b;
 /// Inserts entries in ascending order. A feature of format 5 (`engine/src/format.rs`).
 pub const INSERT_RUN: u8 = 0x2c;
+/// Makes the page a leaf with these entries, each told by what differs from the one before. From [`DELTAS_FROM_FORMAT`] on; before, [`LOAD`] does it.
+pub const LOAD_LEAF: u8 = 0x2d;
 
-/// Bytes that the values of a run begin with in common are looked for up to so many.
-const VALUE_HEAD_BYTES_MAX: usize = 64;
+/// First format of a directory in whose log [`LOAD_LEAF`] may stand.
+pub const DELTAS_FROM_FORMAT: u32 = 5;
 
-/// Forms of [`INSERT_RUN`]: under the page's prefix, or in an empty page, which gets one.
-const RUN_IN_PLACE: u8 = 0;
-const RUN_IN_EMPTY: u8 = 1;
+/// Forms of [`INSERT_RUN`]: under the page's prefix, or in an empty page, which gets one. Each entry is told by what differs from the one on its left (`delta.rs`).
+const RUN_IN_PLACE: u8 = 2;
+const RUN_IN_EMPTY: u8 = 3;
+/// The same of builds before: of the entries is told what differs from a head that all values have, and from the key before.
+const OLD_RUN_IN_PLACE: u8 = 0;
+const OLD_RUN_IN_EMPTY: u8 = 1;
 
 /// How much of the key an insert's payload leaves out.
 const WHOLE_KEY: u8 = 0;
@@ -81,7 +87,6 @@ pub(crate) fn insert_run<'e>(
     txn_max: TxnId,
     entry: impl Fn(usize) -> (&'e [u8], &'e [u8]),
 ) {
-    let number = mtr.page_no(page);
     let mut node = NodeMut::new(mtr.bytes_mut(page));
     if let Some(prefix) = prefix {
         node.begin(prefix);
@@ -96,50 +101,65 @@ pub(crate) fn insert_run<'e>(
     if !txn_max.is_none() {
         node.set_txn_max(txn_max);
     }
-    mtr.log(INSERT_RUN, Some(number), |out| encode_run(out, prefix, skip, slots, txn_max, entry));
+    mtr.log_of_page(INSERT_RUN, page, |page, out| encode_run(out, Node::new(page), prefix, slots, bytes, txn_max));
 }
 
 fn layout_bytes(suffix_len: usize, value_len: usize) -> usize {
     crate::layout::entry_bytes(false, suffix_len, value_len)
 }
 
-fn encode_run<'e>(
-    out: &mut Vec<u8>,
-    prefix: Option<&[u8]>,
-    skip: usize,
-    slots: &[u16],
-    txn_max: TxnId,
-    entry: impl Fn(usize) -> (&'e [u8], &'e [u8]),
-) {
+/// Payload of [`INSERT_RUN`] for a leaf in which the entries stand already, their bytes as given.
+fn encode_run(out: &mut Vec<u8>, node: Node<'_>, prefix: Option<&[u8]>, slots: &[u16], bytes: usize, txn_max: TxnId) {
     put_u8(out, if prefix.is_some() { RUN_IN_EMPTY } else { RUN_IN_PLACE });
     put_varint(out, txn_max.0);
     if let Some(prefix) = prefix {
         put_bytes(out, prefix);
     }
     put_varint(out, slots.len() as u64);
-    let first = entry(0).1;
-    let mut head = &first[..first.len().min(VALUE_HEAD_BYTES_MAX)];
-    for no in 1..slots.len() {
-        let value = entry(no).1;
-        if !value.starts_with(head) {
-            head = &head[..common_prefix(head, value)];
-        }
+    let (mut entries, mut next) = (delta::Writer::new(out, slots.len(), bytes), 0);
+    for slot in slots {
+        entries.number((slot - next).into());
+        entries.entry(left_of(node, *slot), node.image(usize::from(*slot)));
+        next = slot + 1;
     }
-    put_bytes(out, head);
-    let (mut before, mut next): (&[u8], u16) = (&[], 0);
-    for (no, slot) in slots.iter().enumerate() {
-        let (key, value) = entry(no);
-        let suffix = &key[skip..];
-        let shared = common_prefix(before, suffix);
-        put_varint(out, u64::from(slot - next));
-        put_varint(out, shared as u64);
-        put_bytes(out, &suffix[shared..]);
-        put_bytes(out, &value[head.len()..]);
-        (before, next) = (suffix, slot + 1);
+    entries.finish();
+}
+
+/// The entry on the left of a slot of a leaf; an empty one for the first.
+#[inline]
+fn left_of(node: Node<'_>, slot: u16) -> Image<'_> {
+    slot.checked_sub(1).map_or_else(Image::default, |left| node.image(usize::from(left)))
+}
+
+/// Reads the entries of runs as builds before told them: behind a head that all values have, and what the suffix shares with the one before.
+struct OldRun<'p> {
+    head: &'p [u8],
+    suffix: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl OldRun<'_> {
+    /// Passes over an entry; returns the lengths of suffix and value. `before` is the length of the suffix before.
+    fn skip(&self, reader: &mut Reader<'_>, before: usize) -> Result<(usize, usize), Malformed> {
+        let shared: usize = narrow(reader.varint()?)?;
+        if shared > before {
+            return Err(Malformed);
+        }
+        Ok((shared + reader.bytes()?.len(), self.head.len() + reader.bytes()?.len()))
+    }
+
+    /// Reads one that was passed over.
+    fn read(&mut self, reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        self.suffix.truncate(narrow(reader.varint()?)?);
+        self.suffix.extend_from_slice(reader.bytes()?);
+        self.value.clear();
+        self.value.extend_from_slice(self.head);
+        self.value.extend_from_slice(reader.bytes()?);
+        Ok(())
     }
 }
 
-/// Carries out [`INSERT_RUN`]: all of the payload is read before the page is touched.
+/// Carries out [`INSERT_RUN`]: all of the payload is looked at before the page is touched.
 fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
     let mut reader = Reader::new(payload);
     let form = reader.u8()?;
@@ -149,27 +169,31 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
         return Err(Malformed);
     }
     let prefix = match form {
-        RUN_IN_PLACE => None,
-        RUN_IN_EMPTY if node.node().count() == 0 => Some(reader.bytes()?).filter(|prefix| prefix.len() <= ENTRY_BYTES_MAX),
+        RUN_IN_PLACE | OLD_RUN_IN_PLACE => None,
+        RUN_IN_EMPTY | OLD_RUN_IN_EMPTY if node.node().count() == 0 => {
+            Some(reader.bytes()?).filter(|prefix| prefix.len() <= ENTRY_BYTES_MAX)
+        }
         _ => return Err(Malformed),
     };
-    if (form == RUN_IN_EMPTY) != prefix.is_some() {
+    if matches!(form, RUN_IN_EMPTY | OLD_RUN_IN_EMPTY) != prefix.is_some() {
         return Err(Malformed);
     }
     let count: usize = narrow(reader.varint()?)?;
-    let head = reader.bytes()?;
-    let entries = reader.clone();
+    let mut old = match form {
+        OLD_RUN_IN_PLACE | OLD_RUN_IN_EMPTY => Some(OldRun { head: reader.bytes()?, suffix: Vec::new(), value: Vec::new() }),
+        _ => None,
+    };
+    let mut entries = reader.clone();
     let (mut slots, mut bytes, mut suffix_len, mut next) = (Vec::new(), 0usize, 0usize, 0u64);
     for _ in 0..count {
         let slot = next.checked_add(reader.varint()?).ok_or(Malformed)?;
         slots.push(u16::try_from(slot).map_err(|_| Malformed)?);
         next = slot + 1;
-        let shared: usize = narrow(reader.varint()?)?;
-        if shared > suffix_len {
-            return Err(Malformed);
-        }
-        suffix_len = shared + reader.bytes()?.len();
-        let value_len = head.len() + reader.bytes()?.len();
+        let value_len;
+        (suffix_len, value_len) = match &old {
+            None => delta::skip(&mut reader)?,
+            Some(old) => old.skip(&mut reader, suffix_len)?,
+        };
         if suffix_len + value_len > PAGE_BYTES {
             return Err(Malformed);
         }
@@ -182,14 +206,21 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
         node.begin(prefix);
     }
     node.open_slots(&slots, bytes).map_err(|_| Malformed)?;
-    let (mut suffix, mut value, mut reader) = (Vec::new(), head.to_vec(), entries);
+    let mut told = delta::Told::default();
     for slot in slots {
-        reader.varint()?;
-        suffix.truncate(narrow(reader.varint()?)?);
-        suffix.extend_from_slice(reader.bytes()?);
-        value.truncate(head.len());
-        value.extend_from_slice(reader.bytes()?);
-        node.put_at(slot as usize, &suffix, &value);
+        entries.varint()?;
+        let (suffix, value) = match &mut old {
+            None => {
+                told.set(left_of(node.node(), slot));
+                delta::read(&mut entries, &mut told)?;
+                (told.suffix(), told.value())
+            }
+            Some(old) => {
+                old.read(&mut entries)?;
+                (&*old.suffix, &*old.value)
+            }
+        };
+        node.put_at(slot as usize, suffix, value);
     }
     if txn_max > node.node().txn_max() {
         node.set_txn_max(txn_max);
@@ -271,8 +302,8 @@ pub(crate) fn load_page(mtr: &mut Mtr<'_>, page: PageRef, content: &Load, fresh:
     mtr.log(LOAD, Some(number), |out| out.extend_from_slice(&payload));
 }
 
-/// Does and logs [`LOAD`] of a page just allocated with the entries of `left` from `keep` on: the right half of a split.
-pub(crate) fn load_upper(mtr: &mut Mtr<'_>, right: PageRef, left: PageRef, keep: usize, identity: Identity) {
+/// Does and logs [`LOAD`] or [`LOAD_LEAF`] of a page just allocated with the entries of `left` from `keep` on: the right half of a split.
+pub(crate) fn load_upper(mtr: &mut Mtr<'_>, right: PageRef, left: PageRef, keep: usize, identity: Identity, deltas: bool) {
     let node = Node::new(mtr.bytes(left));
     if node.is_inner() {
         // The first entry loses its key.
@@ -282,7 +313,25 @@ pub(crate) fn load_upper(mtr: &mut Mtr<'_>, right: PageRef, left: PageRef, keep:
     mtr.reset_page(right, BTree::page_type(identity.level) as u8, identity.index, identity.level);
     let (left, page) = mtr.bytes_mut_pair(left, right);
     copy_upper(page, Node::new(left), keep, identity);
-    mtr.log_of_page(LOAD, right, |page, out| encode_leaf(out, Node::new(page)));
+    log_leaf(mtr, right, deltas);
+}
+
+/// The same with all entries of an image that is in no pool: a page of an index that is built.
+pub(crate) fn load_image(mtr: &mut Mtr<'_>, page: PageRef, image: Node<'_>, identity: Identity, deltas: bool) {
+    if image.is_inner() {
+        return load_page(mtr, page, &Load::copy_of(image, 0..image.count(), identity), true);
+    }
+    mtr.reset_page(page, BTree::page_type(identity.level) as u8, identity.index, identity.level);
+    copy_upper(mtr.bytes_mut(page), image, 0, identity);
+    log_leaf(mtr, page, deltas);
+}
+
+fn log_leaf(mtr: &mut Mtr<'_>, page: PageRef, deltas: bool) {
+    if deltas {
+        mtr.log_of_page(LOAD_LEAF, page, |page, out| encode_leaf_deltas(out, Node::new(page)));
+    } else {
+        mtr.log_of_page(LOAD, page, |page, out| encode_leaf(out, Node::new(page)));
+    }
 }
 
 /// Makes `page`, which is zero but for its common header, a leaf with the entries of another one from `keep` on.
@@ -297,15 +346,7 @@ pub(crate) fn copy_upper(page: &mut [u8], old: Node<'_>, keep: usize, identity: 
 
 /// Payload of [`LOAD`] that makes a leaf as this one is, which has been filled in ascending order.
 pub(crate) fn encode_leaf(out: &mut Vec<u8>, node: Node<'_>) {
-    let identity = Identity {
-        index: node.index(),
-        level: node.level(),
-        left: node.left(),
-        right: node.right(),
-        txn_max: node.txn_max(),
-        run: node.run(),
-    };
-    encode_load(out, &identity, node.prefix(), node.count());
+    encode_load(out, &identity_of(node), node.prefix(), node.count());
     for slot in 0..node.count() {
         let key = node.key(slot);
         let [_, head, rest] = key.pieces();
@@ -314,6 +355,23 @@ pub(crate) fn encode_leaf(out: &mut Vec<u8>, node: Node<'_>) {
         out.extend_from_slice(rest);
         put_bytes(out, node.leaf_value(slot));
     }
+}
+
+/// Payload of [`LOAD_LEAF`] for the same.
+pub(crate) fn encode_leaf_deltas(out: &mut Vec<u8>, node: Node<'_>) {
+    encode_load(out, &identity_of(node), node.prefix(), node.count());
+    let bytes = PAGE_BYTES - node.heap_top();
+    let (mut entries, mut left) = (delta::Writer::new(out, node.count(), bytes), Image::default());
+    for slot in 0..node.count() {
+        let image = node.image(slot);
+        entries.entry(left, image);
+        left = image;
+    }
+    entries.finish();
+}
+
+fn identity_of(node: Node<'_>) -> Identity {
+    Identity { index: node.index(), level: node.level(), left: node.left(), right: node.right(), txn_max: node.txn_max(), run: node.run() }
 }
 
 fn encode_load(out: &mut Vec<u8>, id: &Identity, prefix: &[u8], count: usize) {
@@ -399,6 +457,35 @@ fn identity_first(identity: Identity) -> usize {
 /// Carries out [`LOAD`].
 pub(crate) fn load(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
     let mut reader = Reader::new(payload);
+    let (mut node, count) = begin_load(page, &mut reader)?;
+    let inner = node.node().is_inner();
+    for _ in 0..count {
+        let (suffix, value) = (reader.bytes()?, reader.bytes()?);
+        if inner && value.len() != 8 {
+            return Err(Malformed);
+        }
+        node.push(suffix, value).map_err(|_| Malformed)?;
+    }
+    if reader.is_empty() { Ok(()) } else { Err(Malformed) }
+}
+
+/// Carries out [`LOAD_LEAF`].
+pub(crate) fn load_leaf(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
+    let mut reader = Reader::new(payload);
+    let (mut node, count) = begin_load(page, &mut reader)?;
+    if node.node().is_inner() {
+        return Err(Malformed);
+    }
+    let mut told = delta::Told::default();
+    for _ in 0..count {
+        delta::read(&mut reader, &mut told)?;
+        node.push(told.suffix(), told.value()).map_err(|_| Malformed)?;
+    }
+    if reader.is_empty() { Ok(()) } else { Err(Malformed) }
+}
+
+/// Reads what a page is, and how many entries come; makes it one without entries.
+fn begin_load<'p>(page: &'p mut [u8], reader: &mut Reader<'_>) -> Result<(NodeMut<'p>, u64), Malformed> {
     let identity = Identity {
         index: IndexId(narrow(reader.varint()?)?),
         level: narrow(reader.varint()?)?,
@@ -413,14 +500,7 @@ pub(crate) fn load(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
     }
     let mut node = NodeMut::new(page);
     node.init(identity, prefix);
-    for _ in 0..reader.varint()? {
-        let (suffix, value) = (reader.bytes()?, reader.bytes()?);
-        if identity.level > 0 && value.len() != 8 {
-            return Err(Malformed);
-        }
-        node.push(suffix, value).map_err(|_| Malformed)?;
-    }
-    if reader.is_empty() { Ok(()) } else { Err(Malformed) }
+    Ok((node, reader.varint()?))
 }
 
 fn narrow<T: TryFrom<u64>>(number: u64) -> Result<T, Malformed> {
@@ -499,6 +579,7 @@ fn redo(op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
     }
     match op {
         LOAD => return load(page, payload),
+        LOAD_LEAF => return load_leaf(page, payload),
         OVERFLOW_FILL => return overflow::redo_fill(page, payload),
         OVERFLOW_LINK => return overflow::redo_link(page, payload),
         RETIRE => {

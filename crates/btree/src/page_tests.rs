@@ -178,6 +178,11 @@ fn check_split(page: &Page, key: &[u8], value: &[u8]) {
     let mut logged = Vec::new();
     ops::encode_leaf(&mut logged, Node(&copied));
     assert!(copied == right && logged == payload, "the right page of a split is not what redo makes");
+    let mut deltas = Vec::new();
+    ops::encode_leaf_deltas(&mut deltas, Node(&copied));
+    let mut redone = Box::new([0; PAGE_BYTES]);
+    ops::load_leaf(&mut *redone, &deltas).unwrap();
+    assert!(redone == right, "the right page of a split is not what redo makes of what differs");
     assert_eq!(Node(&left).count() + Node(&right).count(), node.count());
     check_layout(Node(&left), PAGE).unwrap();
     check_layout(Node(&right), PAGE).unwrap();
@@ -225,13 +230,38 @@ fn payloads_that_do_not_fit_the_page_are_malformed() {
     };
     println!("seed 88172645463325252");
     for _ in 0..20_000 {
-        let op = 0x20 + (random() % 13) as u8;
+        let op = 0x20 + (random() % 14) as u8;
         let payload: Vec<u8> = (0..random() % 40).map(|_| if random() % 3 == 0 { random() as u8 } else { random() as u8 % 60 }).collect();
         let mut copy = page.clone();
         // Whatever it says, it must not panic.
         let _ = ops::Redo.redo(op, &payload, &mut *copy);
         let _ = ops::Redo.place_word(op, &payload).map(|at| ops::Redo.place(at as u64));
     }
+}
+
+/// Builds before told runs otherwise (forms 0 and 1): their logs are redone.
+#[test]
+fn runs_of_older_builds_are_redone() {
+    use buffer_pool::RedoHandler;
+    let payload = |form: u8, prefix: Option<&[u8]>, entries: &[(u8, u8, &[u8], &[u8])]| {
+        let mut out = vec![form, 7];
+        prefix.into_iter().for_each(|prefix| base::put_bytes(&mut out, prefix));
+        out.push(entries.len() as u8);
+        base::put_bytes(&mut out, b"head");
+        for (gap, shared, suffix, value) in entries {
+            out.extend_from_slice(&[*gap, *shared]);
+            base::put_bytes(&mut out, suffix);
+            base::put_bytes(&mut out, value);
+        }
+        out
+    };
+    let mut page = empty(0);
+    ops::Redo.redo(ops::INSERT_RUN, &payload(1, Some(b"key "), &[(0, 0, b"abcdef", b"1"), (0, 3, b"x", b"22")]), &mut *page).unwrap();
+    ops::Redo.redo(ops::INSERT_RUN, &payload(0, None, &[(1, 0, b"abcg", b""), (1, 5, b"z", b"4")]), &mut *page).unwrap_err();
+    ops::Redo.redo(ops::INSERT_RUN, &payload(0, None, &[(1, 0, b"abcg", b""), (1, 1, b"z", b"4")]), &mut *page).unwrap();
+    let model = [("key abcdef", "head1"), ("key abcg", "head"), ("key abcx", "head22"), ("key az", "head4")];
+    verify(&page, &model.map(|(key, value)| (key.into(), value.into())).into());
+    assert_eq!(Node(&page).txn_max(), TxnId(7));
 }
 
 #[test]

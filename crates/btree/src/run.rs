@@ -286,7 +286,11 @@ impl<'t> RunWrite<'t> {
             }
             free -= need;
             plan.bytes += need;
-            plan.slots.push((at + no) as u16);
+            let slot = (at + no) as u16;
+            if no == 0 || plan.slots.last().is_none_or(|before| *before + 1 != slot) {
+                node.bring_left_near(at);
+            }
+            plan.slots.push(slot);
         }
     }
 

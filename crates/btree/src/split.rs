@@ -151,7 +151,7 @@ impl BTree {
             txn_max: node.txn_max(),
             run: if point.ascending { node.run() } else { 0 },
         };
-        ops::load_upper(&mut mtr, right, left, point.keep, identity);
+        ops::load_upper(&mut mtr, right, left, point.keep, identity, self.logs_deltas());
         ops::truncate(&mut mtr, left, point.keep, right_no);
         if let Some(beyond) = beyond {
             ops::set_left(&mut mtr, beyond, right_no);

@@ -131,6 +131,11 @@ impl BTree {
         self.shared.retired.fetch_add(1, Ordering::Release);
     }
 
+    /// Whether leaves may go into the log by what differs from entry to entry.
+    pub(crate) fn logs_deltas(&self) -> bool {
+        self.pool().store().format() >= ops::DELTAS_FROM_FORMAT
+    }
+
     /// The page type that a page of this level has on disk.
     pub(crate) fn page_type(level: u16) -> PageType {
         if level == 0 { PageType::Leaf } else { PageType::Inner }

@@ -40,13 +40,15 @@ pub enum Feature {
     RowVersions,
     /// Rows inserted in runs: operation 0x2c on leaves, undo records of kind 7.
     InsertRuns,
+    /// Leaves in the log, of splits and of indexes that are built, told by what differs from entry to entry: operation 0x2d. Asked by the tree itself.
+    LeafDeltas,
     /// Generated columns that older rows lack, added without touching the rows: a column of a definition that has an expression and came after other versions.
     ComputedColumns,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 14] = [
+    pub const ALL: [Feature; 15] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -60,6 +62,7 @@ impl Feature {
         Feature::Histograms,
         Feature::RowVersions,
         Feature::InsertRuns,
+        Feature::LeafDeltas,
         Feature::ComputedColumns,
     ];
 
@@ -77,6 +80,7 @@ impl Feature {
             | Feature::RowVersions
             | Feature::InsertRuns
             | Feature::ComputedColumns => 5,
+            Feature::LeafDeltas => btree::DELTAS_FROM_FORMAT,
         }
     }
 
@@ -96,6 +100,7 @@ impl Feature {
             Feature::Histograms => "histograms of columns",
             Feature::RowVersions => "columns dropped or moved without touching the rows",
             Feature::InsertRuns => "inserting rows in runs",
+            Feature::LeafDeltas => "leaves in the log by what differs from entry to entry",
             Feature::ComputedColumns => "generated columns added without touching the rows",
         }
     }

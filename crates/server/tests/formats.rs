@@ -73,8 +73,14 @@ const LATER: [(Feature, &[&str]); 11] = [
 ];
 /// What the server does by itself, and leaves undone in an older format. Tests of the engine look at that: `prune.rs`, `checkpoints.rs`, `prepared.rs`, `runs.rs`;
 /// `damage.rs` here at pages that lack changes.
-const BY_ITSELF: [Feature; 5] =
-    [Feature::PrunedVersions, Feature::HistoryBlocks, Feature::LackingPages, Feature::PreparedTables, Feature::InsertRuns];
+const BY_ITSELF: [Feature; 6] = [
+    Feature::PrunedVersions,
+    Feature::HistoryBlocks,
+    Feature::LackingPages,
+    Feature::PreparedTables,
+    Feature::InsertRuns,
+    Feature::LeafDeltas,
+];
 
 /// The number and text of the error that a statement gets; ANALYZE TABLE tells its own in a row, and no other then.
 fn refusal(c: &mut mysql::Conn, statement: &str) -> Option<(u16, String)> {

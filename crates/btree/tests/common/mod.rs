@@ -41,10 +41,14 @@ pub fn handlers() -> RedoHandlers {
 
 impl Rig {
     pub fn new(seed: u64, frames: usize) -> Rig {
+        Rig::of_format(seed, frames, page_store::FORMAT_NEWEST)
+    }
+
+    pub fn of_format(seed: u64, frames: usize, format: u32) -> Rig {
         let disk = SimDisk::new(seed);
         let dyn_disk: Arc<dyn Disk> = Arc::new(disk.clone());
         let wal = Arc::new(Wal::create(dyn_disk.clone(), wal_config()).unwrap());
-        let store = Arc::new(PageStore::create(&dyn_disk, StoreConfig { doublewrite: true }).unwrap());
+        let store = Arc::new(PageStore::create_with_format(&dyn_disk, StoreConfig { doublewrite: true }, format).unwrap());
         let pool = BufferPool::new(store, wal, pool_config(frames)).unwrap();
         let space = SpaceMap::create(pool.clone()).unwrap();
         Rig { disk, pool, space }
@@ -59,6 +63,19 @@ impl Rig {
         let redo_lsn = self.pool.min_dirty_lsn().unwrap_or(Lsn(u64::MAX)).min(written);
         self.pool.wal().flush_to(redo_lsn).unwrap();
         self.pool.wal().write_checkpoint(Checkpoint { redo_lsn, payload: Vec::new() }).unwrap();
+    }
+
+    /// How often each operation stands in the log that the disk has.
+    pub fn operations(disk: &SimDisk) -> BTreeMap<u8, usize> {
+        let dyn_disk: Arc<dyn Disk> = Arc::new(disk.clone());
+        let (_, _, mut reader) = Wal::open(dyn_disk, wal_config()).unwrap();
+        let mut counts = BTreeMap::new();
+        while let Some(entry) = reader.next().unwrap() {
+            for op in buffer_pool::ops(entry.body) {
+                *counts.entry(op.unwrap().op).or_default() += 1;
+            }
+        }
+        counts
     }
 
     /// Everything in memory is gone; the disk says what is left.
