@@ -15,6 +15,19 @@ use crate::watcher;
 /// How long a stop waits for sessions to notice.
 pub const STOP_TIME_MAX: Duration = Duration::from_secs(30);
 
+/// How nice the thread is that has the log made durable for replies: on busy processors it gets its turn when who serves has had a slice, and one sync does for
+/// more commits; on idle ones it runs at once (docs/design/threads.md, Commits without a thread).
+const NICE_OF_REPLIES: i32 = 10;
+
+/// Lets the threads that serve go before the calling one.
+fn stand_back() {
+    if let Err(error) = rustix::process::nice(NICE_OF_REPLIES) {
+        log::warning(&format!(
+            "the thread that syncs the log for replies is as nice as others ({error}): more syncs, fewer commits a second"
+        ));
+    }
+}
+
 /// A running server.
 pub struct Server<S: Service> {
     front: Arc<Front<S>>,
@@ -39,7 +52,10 @@ impl<S: Service> Server<S> {
         let crewed = Arc::clone(&front);
         let monitor = sync::thread::Builder::new().name("crew".to_owned()).spawn(move || crewed.watch_crew())?;
         let late = Arc::clone(&front);
-        let replies = sync::thread::Builder::new().name("replies".to_owned()).spawn(move || late.send_late_replies())?;
+        let replies = sync::thread::Builder::new().name("replies".to_owned()).spawn(move || {
+            stand_back();
+            late.send_late_replies()
+        })?;
         Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor, replies] })
     }
 

@@ -52,6 +52,31 @@ fn one_line(output: &Output) -> String {
     complaints[0].strip_prefix("altiplano: ").expect("it says who complains").to_owned()
 }
 
+/// Only the thread that syncs the log for replies lets others go first (docs/design/threads.md): with it as eager as they are, busy processors spend their time on syncs for one commit or two.
+#[test]
+fn who_syncs_for_replies_stands_back() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (mut child, _, _log) = start(dir.path());
+    let nice_of = |name: &str| -> Vec<i32> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", child.id())).expect("threads").flatten();
+        let is_called = |thread: &std::fs::DirEntry| std::fs::read_to_string(thread.path().join("comm")).is_ok_and(|it| it.trim() == name);
+        // The fields behind the name, which is in parentheses, begin with the third; `nice` is the nineteenth.
+        let nice = |thread: std::fs::DirEntry| {
+            let stat = std::fs::read_to_string(thread.path().join("stat")).ok()?;
+            stat.rsplit_once(") ")?.1.split(' ').nth(16)?.parse().ok()
+        };
+        threads.filter(is_called).filter_map(nice).collect()
+    };
+    // As nice as whoever runs the tests.
+    let others = nice_of("acceptor");
+    harness::until("the thread stands back", || nice_of("replies") == [(others[0] + 10).min(19)]);
+    for name in ["watcher", "crew"] {
+        assert_eq!(nice_of(name), others, "{name}");
+    }
+    signal(&child, rustix::process::Signal::TERM);
+    assert!(child.wait().expect("it ends").success());
+}
+
 #[test]
 fn a_server_starts_complains_and_stops() {
     let dir = tempfile::tempdir().expect("a directory");
