@@ -49,9 +49,14 @@ impl Header {
         self.to_word() == 0
     }
 
-    /// Whether the record is the one that was framed at this place.
+    /// Whether the record is the one that was framed at this place. The checksum says nothing of the bit that marks heads of chains, but not every record can be one.
     pub(crate) fn matches(self, record: &[u8], ptr: UndoPtr) -> bool {
-        self == Header::of(record, ptr, self.chain)
+        self == Header::of(record, ptr, self.chain) && (!self.chain || could_be_chain_head(record))
+    }
+
+    /// Whether the record looks like the head of a chain and is not marked as one. A record may, so this is no damage; but where it was read from a file, the bit may have got lost on the way.
+    pub(crate) fn is_doubtful(self, record: &[u8]) -> bool {
+        !self.chain && could_be_chain_head(record)
     }
 
     /// Whether a frame of this length can lie at the offset in a segment filled up to `tail`.
@@ -76,6 +81,10 @@ pub(crate) fn chain_head_bytes(record_bytes: usize) -> usize {
     8 + 8 * chunk_lengths(record_bytes).len()
 }
 
+fn could_be_chain_head(record: &[u8]) -> bool {
+    decode_chain_head(record).is_ok_and(|(total, _)| total > INLINE_BYTES_MAX)
+}
+
 pub(crate) fn encode_chain_head(record_bytes: usize, chunks: &[UndoPtr]) -> Vec<u8> {
     let mut head = Vec::with_capacity(8 + 8 * chunks.len());
     put_u64(&mut head, record_bytes as u64);
@@ -92,4 +101,29 @@ pub(crate) fn decode_chain_head(head: &[u8]) -> Result<(usize, Vec<UndoPtr>), Un
     }
     let chunks = chunk_lengths(total).map(|_| Ok(UndoPtr(reader.u64()?))).collect::<Result<_, base::Malformed>>()?;
     Ok((total, chunks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every bit of a header counts, also the one that its checksum says nothing of: what has lost or got one is refused, or asks for another read.
+    #[test]
+    fn a_flipped_bit_of_a_header_is_noticed() {
+        let ptr = UndoPtr::new(3, 64);
+        let chunks = [UndoPtr::new(3, 128), UndoPtr::new(4, 8)];
+        let head = encode_chain_head(INLINE_BYTES_MAX + 5, &chunks);
+        for (record, chain) in [(&b"a record like any other"[..], false), (&[0; 24], false), (&head, true)] {
+            let header = Header::of(record, ptr, chain);
+            assert!(header.matches(record, ptr) && !header.is_doubtful(record));
+            for bit in 0..64 {
+                let flipped = Header::from_word(header.to_word() ^ 1 << bit);
+                let noticed = flipped.bytes != record.len() || !flipped.matches(record, ptr) || flipped.is_doubtful(record);
+                assert!(noticed, "bit {bit} of a header, chain: {chain}");
+            }
+        }
+        // A record that looks like the head of a chain is one all the same.
+        let header = Header::of(&head, ptr, false);
+        assert!(header.matches(&head, ptr) && header.is_doubtful(&head));
+    }
 }

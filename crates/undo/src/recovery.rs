@@ -120,7 +120,7 @@ impl UndoStore {
     }
 }
 
-/// Makes whatever is no record and no gap in a segment's bytes what no header can be, so that who needs it is told. Returns how many places that were.
+/// Makes whatever is no record and no gap in a segment's bytes what no header can be, so that who needs it is told. Returns how many places there were that another read might show otherwise.
 fn spoil_misfits(bytes: &mut [u8], number: u64) -> usize {
     let (mut at, mut misfits) = (0, 0);
     while at + HEADER_BYTES <= bytes.len() {
@@ -130,6 +130,7 @@ fn spoil_misfits(bytes: &mut [u8], number: u64) -> usize {
         if header.is_gap() {
             at += 8;
         } else if header.fits(at, bytes.len()) && header.matches(&bytes[start..start + header.bytes], UndoPtr::new(number, at as u32)) {
+            misfits += usize::from(header.is_doubtful(&bytes[start..start + header.bytes]));
             at += frame_bytes(header.bytes);
         } else {
             bytes[at..start].fill(u8::MAX);

@@ -204,7 +204,11 @@ impl UndoStore {
             out.clear();
             if slot.buffer.load(Ordering::Acquire) == NO_BUFFER {
                 let mut header = self.read_frame_from_file(slot, ptr, out);
-                if matches!(header, Err(UndoError::Corrupt { .. })) {
+                let doubtful = match &header {
+                    Ok(header) => header.is_doubtful(out),
+                    Err(error) => matches!(error, UndoError::Corrupt { .. }),
+                };
+                if doubtful {
                     // What a read has garbled is there still: it is read once more before it counts, as pages are.
                     out.clear();
                     header = self.read_frame_from_file(slot, ptr, out);
