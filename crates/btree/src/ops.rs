@@ -46,7 +46,7 @@ pub const INSERT_RUN: u8 = 0x2c;
 /// Makes the page a leaf with these entries, each told by what differs from the one before. From [`DELTAS_FROM_FORMAT`] on; before, [`LOAD`] does it.
 pub const LOAD_LEAF: u8 = 0x2d;
 
-/// First format of a directory in whose log [`LOAD_LEAF`] may stand.
+/// First format of a directory in whose log operation 0x2d may stand.
 pub const DELTAS_FROM_FORMAT: u32 = 5;
 
 /// Forms of [`INSERT_RUN`]: under the page's prefix, or in an empty page, which gets one. Each entry is told by what differs from the one on its left (`delta.rs`).
