@@ -76,8 +76,8 @@ fn bytes_of(suffix_len: usize, value_len: usize) -> usize {
 /// Eight bytes as a number, the first lowest; zeros behind the end.
 #[inline(always)]
 fn word(bytes: &[u8], at: usize) -> u64 {
-    match bytes.get(at..at + WORD) {
-        Some(whole) => u64::from_le_bytes(whole.try_into().expect("eight bytes")),
+    match bytes.get(at..).and_then(<[u8]>::first_chunk::<WORD>) {
+        Some(whole) => u64::from_le_bytes(*whole),
         None => last_word(bytes, at),
     }
 }
@@ -168,6 +168,7 @@ impl<'o> Writer<'o> {
         };
         let goes_on = now == *run && now != Run::None && self.out[*count] < u8::MAX;
         *run = now;
+        // Room was made for all entries before the first ([`Writer::new`]): no page and no payload can make it too little.
         let to = self.out[self.end..].first_chunk_mut::<{ 2 * GROUP + PAIR }>().expect("room was made");
         let whole = |to: &mut [u8]| {
             to[..WORD].copy_from_slice(&told[0].to_le_bytes());

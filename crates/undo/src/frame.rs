@@ -51,12 +51,12 @@ impl Header {
 
     /// Whether the record is the one that was framed at this place. The checksum says nothing of the bit that marks heads of chains, but not every record can be one.
     pub(crate) fn matches(self, record: &[u8], ptr: UndoPtr) -> bool {
-        self == Header::of(record, ptr, self.chain) && (!self.chain || could_be_chain_head(record))
+        self == Header::of(record, ptr, self.chain) && (!self.chain || chain_bytes(record).is_some())
     }
 
     /// Whether the record looks like the head of a chain and is not marked as one. A record may, so this is no damage; but where it was read from a file, the bit may have got lost on the way.
     pub(crate) fn is_doubtful(self, record: &[u8]) -> bool {
-        !self.chain && could_be_chain_head(record)
+        !self.chain && chain_bytes(record).is_some()
     }
 
     /// Whether a frame of this length can lie at the offset in a segment filled up to `tail`.
@@ -81,8 +81,11 @@ pub(crate) fn chain_head_bytes(record_bytes: usize) -> usize {
     8 + 8 * chunk_lengths(record_bytes).len()
 }
 
-fn could_be_chain_head(record: &[u8]) -> bool {
-    decode_chain_head(record).is_ok_and(|(total, _)| total > INLINE_BYTES_MAX)
+/// Length of the record whose chain's head this is, if it can be one: chains are of records that fit no segment, and a head's length follows from theirs.
+fn chain_bytes(head: &[u8]) -> Option<usize> {
+    let total = usize::try_from(u64::from_le_bytes(*head.first_chunk()?)).ok()?;
+    let is_chained = (INLINE_BYTES_MAX + 1..=RECORD_BYTES_MAX).contains(&total);
+    (is_chained && chain_head_bytes(total) == head.len()).then_some(total)
 }
 
 pub(crate) fn encode_chain_head(record_bytes: usize, chunks: &[UndoPtr]) -> Vec<u8> {
@@ -94,11 +97,8 @@ pub(crate) fn encode_chain_head(record_bytes: usize, chunks: &[UndoPtr]) -> Vec<
 
 /// Total length and chunk addresses.
 pub(crate) fn decode_chain_head(head: &[u8]) -> Result<(usize, Vec<UndoPtr>), UndoError> {
-    let mut reader = base::Reader::new(head);
-    let total = usize::try_from(reader.u64()?).map_err(|_| base::Malformed)?;
-    if total > RECORD_BYTES_MAX || chain_head_bytes(total) != head.len() {
-        return Err(base::Malformed.into());
-    }
+    let total = chain_bytes(head).ok_or(base::Malformed)?;
+    let mut reader = base::Reader::new(&head[8..]);
     let chunks = chunk_lengths(total).map(|_| Ok(UndoPtr(reader.u64()?))).collect::<Result<_, base::Malformed>>()?;
     Ok((total, chunks))
 }

@@ -45,7 +45,7 @@ impl Near {
         }
         let start = offset + HEADER_BYTES;
         let record = &self.image[start..start + header.bytes];
-        header.matches(record, ptr).then_some(record)
+        (header.matches(record, ptr) && !header.is_doubtful(record)).then_some(record)
     }
 }
 
@@ -76,7 +76,7 @@ impl UndoStore {
         }
         match near.record(ptr).filter(|_| !self.is_forgotten(ptr)) {
             Some(record) => Ok(f(record)),
-            // In memory, a chain, over the window's end, or something to complain of.
+            // In memory, a chain, over the window's end, or something to complain of or to read once more.
             None => self.read(ptr, f),
         }
     }
