@@ -1,16 +1,18 @@
-//! [`Attention`]: a thread that serves one session stays awake for a moment for a client that answers at once.
+//! [`Attention`]: what is done for a lone client that answers at once.
 //!
-//! With one client at work everybody sleeps between two commands: the reply wakes the client, the command wakes the thread, each on an idle processor, which takes longer than a point select. So where the client has been
-//! *quick* of late, and hardly anybody else is at work, the thread looks for the next command (receives without waiting, again and again) before it sleeps. That costs processor time that nobody else
-//! wants, and doubles what one connection does in a second (docs/performance.md).
+//! With one client at work everybody sleeps between two commands: the reply wakes the client, the command wakes the thread, each on an idle processor, which takes longer than a point select. So where the client is *alone*
+//! and has been *quick* of late, either the [stand-in](crate::stand_in) is called, beside which client and thread share a processor (two processors, a client of this machine), or the thread looks for the next command
+//! (receives without waiting, again and again) before it sleeps. Both cost processor time that nobody else wants, and bring what one connection does in a second to three or two times as much (docs/performance.md).
 //!
 //! # Invariants
-//! 1. No more threads look than half of the processors, and none where more than so many threads of sessions are at work; none at all on one processor, or where a quota bounds the process.
+//! 1. One thread looks, or calls the stand-in, at most, and none where others of sessions are at work; none at all on one processor, or where a quota bounds the process.
 //! 2. A look ends after `altiplano_look_for_client` microseconds. Who looks in vain pauses for some quick commands, for twice as many after each other such look.
-//! 3. A client is quick if less than two such moments lie between the arrivals of two commands: what waits for the disk gains little, and is left alone.
+//! 3. What waits for the disk gains little, or loses: a client is quick for looks if less than two such moments lie between the arrivals of two commands, prompt for the stand-in if they come [`SOON`] and behind
+//!    statements that did not wait.
 
 use crate::pool::{Processors, stand_aside};
 use crate::socket::Socket;
+use crate::stand_in::StandIn;
 use crate::transport::Layers;
 use session::connections::Connection;
 use std::time::{Duration, Instant};
@@ -19,6 +21,8 @@ use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// So many quick commands in a row, and the thread looks.
 const QUICK: u32 = 2;
+/// Commands within such a time are soon enough for the stand-in to be worth while.
+const SOON: Duration = Duration::from_micros(200);
 /// So many commands in a row of one session, and it is alone.
 const ALONE: u32 = 64;
 /// Quick commands without a look after one in vain, at first; twice as many after each other one.
@@ -46,19 +50,29 @@ pub(crate) struct Pace {
     /// Looks that found it since the last one that did not.
     found: u32,
     looks: u32,
+    /// Commands in a row that came soon and behind statements that did not wait.
+    prompt: u32,
+    /// How often its thread had waited when the last one came.
+    waits: u64,
     /// When its last command came.
     last: Option<Instant>,
+    /// Whether the client is on this machine, once somebody has asked.
+    is_local: Option<bool>,
 }
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { quick: 0, alone: 0, pause: 0, next_pause: PAUSE_MIN, found: 0, looks: 0, last: None }
+        Self { quick: 0, alone: 0, pause: 0, next_pause: PAUSE_MIN, found: 0, looks: 0, prompt: 0, waits: 0, last: None, is_local: None }
     }
 }
 
 impl Pace {
-    fn came(&mut self, now: Instant, moment: Duration) {
-        if self.last.replace(now).is_some_and(|last| now.saturating_duration_since(last) < 2 * moment) {
+    /// A command came, when the thread had waited (for the disk, a row, …) so often.
+    fn came(&mut self, now: Instant, moment: Duration, waits: u64) {
+        let since = self.last.replace(now).map_or(Duration::MAX, |last| now.saturating_duration_since(last));
+        let has_waited = std::mem::replace(&mut self.waits, waits) != waits;
+        self.prompt = if has_waited || since >= SOON { 0 } else { self.prompt.saturating_add(1) };
+        if since < 2 * moment {
             self.quick = self.quick.saturating_add(1);
             self.pause = self.pause.saturating_sub(1);
         } else {
@@ -68,6 +82,10 @@ impl Pace {
 
     fn is_quick(&self) -> bool {
         self.quick >= QUICK && self.pause == 0
+    }
+
+    fn is_local(&mut self, socket: &Socket) -> bool {
+        *self.is_local.get_or_insert_with(|| socket.is_local())
     }
 
     fn looked(&mut self, found: bool) {
@@ -94,6 +112,8 @@ pub(crate) struct Attention {
     /// Whether anybody looks.
     is_on: bool,
     moment: Duration,
+    /// What keeps the other processor busy, where there is just one other.
+    stand_in: Option<StandIn>,
     /// Relaxed, like all counts.
     found: AtomicU64,
     in_vain: AtomicU64,
@@ -118,9 +138,10 @@ impl Drop for Asleep<'_> {
 }
 
 impl Attention {
-    /// Looks last such a moment.
-    pub(crate) fn new(processors: &Processors, moment: Duration) -> Self {
-        Self::with(processors.differ() && !moment.is_zero(), moment)
+    /// Looks last such a moment. With `stands_in` a client of this machine is not looked for, but kept beside its thread, if it has two processors.
+    pub(crate) fn new(processors: &Processors, moment: Duration, stands_in: bool) -> Self {
+        let stand_in = (stands_in && processors.are_the_machines_two()).then(StandIn::new);
+        Self { stand_in, ..Self::with(processors.differ() && !moment.is_zero(), moment) }
     }
 
     fn with(is_on: bool, moment: Duration) -> Self {
@@ -129,6 +150,7 @@ impl Attention {
             last: AtomicU32::new(0),
             is_on,
             moment,
+            stand_in: None,
             found: AtomicU64::new(0),
             in_vain: AtomicU64::new(0),
         }
@@ -146,6 +168,11 @@ impl Attention {
         Asleep(self)
     }
 
+    /// What wants a thread for its life.
+    pub(crate) fn stand_in(&self) -> Option<&StandIn> {
+        self.stand_in.as_ref()
+    }
+
     /// Looks that found the client, and that did not.
     pub(crate) fn looks(&self) -> (u64, u64) {
         (self.found.load(Ordering::Relaxed), self.in_vain.load(Ordering::Relaxed))
@@ -158,7 +185,7 @@ impl Attention {
 
     /// A command of a session has come.
     fn came(&self, session: u32, pace: &mut Pace, now: Instant) {
-        pace.came(now, self.moment);
+        pace.came(now, self.moment, sync::blocking::times());
         if self.last.load(Ordering::Relaxed) == session {
             pace.alone = pace.alone.saturating_add(1);
         } else {
@@ -181,12 +208,18 @@ impl Attention {
             return layers.receive_a_while(socket, connection, room);
         }
         let session = connection.id();
-        if pace.is_quick() && pace.alone >= ALONE && self.is_alone(session) {
-            if pace.looks.is_multiple_of(ASIDE) {
-                stand_aside_of(socket);
-            }
-            if let Some(received) = self.look(session, pace, || layers.receive_ready(socket, connection, room)) {
-                return received;
+        if pace.alone >= ALONE && self.is_alone(session) {
+            if let Some(stand_in) = self.stand_in.as_ref().filter(|stand_in| stand_in.is_there() && pace.is_local(socket)) {
+                if pace.prompt >= QUICK {
+                    pace.last.into_iter().for_each(|last| stand_in.stay(last));
+                }
+            } else if pace.is_quick() {
+                if pace.looks.is_multiple_of(ASIDE) {
+                    stand_aside_of(socket);
+                }
+                if let Some(received) = self.look(session, pace, || layers.receive_ready(socket, connection, room)) {
+                    return received;
+                }
             }
         }
         let asleep = self.sleeps();
@@ -245,7 +278,7 @@ mod tests {
     fn quick(pace: &mut Pace, commands: u32) {
         let begun = pace.last.unwrap_or_else(Instant::now);
         for command in 1..=commands {
-            pace.came(begun + command * MOMENT, MOMENT);
+            pace.came(begun + command * MOMENT, MOMENT, 0);
         }
     }
 
@@ -257,8 +290,26 @@ mod tests {
         quick(&mut pace, 1);
         assert!(pace.is_quick());
         let last = pace.last.expect("some");
-        pace.came(last + 2 * MOMENT, MOMENT);
+        pace.came(last + 2 * MOMENT, MOMENT, 0);
         assert!(!pace.is_quick());
+    }
+
+    #[test]
+    fn a_client_is_prompt_until_a_statement_waits_or_it_is_slow() {
+        let mut pace = Pace::default();
+        let mut now = Instant::now();
+        let mut come = |pace: &mut Pace, after: Duration, waits| {
+            now += after;
+            pace.came(now, MOMENT, waits);
+            pace.prompt
+        };
+        assert_eq!(come(&mut pace, MOMENT, 0), 0, "the first has none before it");
+        assert_eq!(come(&mut pace, MOMENT, 0), 1);
+        assert_eq!(come(&mut pace, 3 * MOMENT, 0), 2, "not quick, but soon");
+        assert_eq!(pace.quick, 0);
+        assert_eq!(come(&mut pace, MOMENT, 1), 0, "the statement waited");
+        assert_eq!(come(&mut pace, MOMENT, 1), 1, "and the next did not");
+        assert_eq!(come(&mut pace, SOON, 1), 0);
     }
 
     #[test]
@@ -280,7 +331,7 @@ mod tests {
         pace.looked(false);
         for _ in 0..2 {
             let last = pace.last.expect("some");
-            pace.came(last + 5 * MOMENT, MOMENT);
+            pace.came(last + 5 * MOMENT, MOMENT, 0);
             quick(&mut pace, 1);
         }
         assert_eq!((pace.pause, pace.is_quick()), (0, false));
@@ -317,7 +368,7 @@ mod tests {
         let short = Attention::with(true, Duration::from_nanos(1));
         assert_eq!((short.look(0, &mut pace, || Some(0)), short.looks()), (None, (0, 1)));
         assert_eq!(pace.pause, PAUSE_MIN);
-        assert!(!Attention::new(&Processors::new(), Duration::ZERO).is_on);
+        assert!(!Attention::new(&Processors::new(), Duration::ZERO, true).is_on);
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl<S: Service> Front<S> {
     pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
         let settings = service.settings();
-        let (shared_from, look) = (settings.shared_threads_from, settings.look_for_client);
+        let (shared_from, look, stands_in) = (settings.shared_threads_from, settings.look_for_client, settings.stand_in);
         let processors = Processors::new();
         let posts = processors.count();
         let front = Arc::new(Self {
@@ -79,7 +79,7 @@ impl<S: Service> Front<S> {
             rows: Rows::new(posts),
             late: Late::new(),
             posts: Arc::new(Posts::new(posts)),
-            attention: Attention::new(&processors, look),
+            attention: Attention::new(&processors, look, stands_in),
             processors,
             lent: Mutex::new(Rank::Leaf, Vec::new()),
             shared_from,

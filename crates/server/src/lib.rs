@@ -26,6 +26,7 @@ mod pool;
 pub mod serve;
 pub mod server;
 pub mod socket;
+mod stand_in;
 pub mod threads;
 pub mod transport;
 pub mod watcher;

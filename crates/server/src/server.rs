@@ -56,7 +56,9 @@ impl<S: Service> Server<S> {
             stand_back();
             late.send_late_replies()
         })?;
-        Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor, replies] })
+        let stood = Arc::clone(&front);
+        let stand_in = sync::thread::Builder::new().name("stand-in".to_owned()).spawn(move || stood.stand_in())?;
+        Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor, replies, stand_in] })
     }
 
     /// What the connections share.

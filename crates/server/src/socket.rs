@@ -1,6 +1,7 @@
 //! One client's socket: receive, send, hang up. The same for TCP and unix sockets.
 
 use std::io::IoSlice;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::Timeout;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
+use rustix::net::{AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, getpeername, getsockname};
 use session::connections::{Connection, Hangup, Phase};
 
 /// A connected socket, shared between its thread and those who may hang it up.
@@ -25,6 +26,14 @@ impl Socket {
     pub fn set_patience(&self, patience: Duration) {
         // Refused by no system that has sockets; then it waits without end, as before.
         let _ = rustix::net::sockopt::set_socket_timeout(&*self.0, Timeout::Recv, Some(patience));
+    }
+
+    /// Whether the other end is on this machine, as far as its address tells.
+    pub(crate) fn is_local(&self) -> bool {
+        let Ok(own) = getsockname(&*self.0) else { return false };
+        let ip = |address: SocketAddrAny| SocketAddr::try_from(address).ok().map(|address| address.ip());
+        own.address_family() == AddressFamily::UNIX
+            || getpeername(&*self.0).ok().flatten().and_then(ip).is_some_and(|other| ip(own) == Some(other))
     }
 
     /// Receives what is there into `room`, or waits for it. `None` at the end of the stream or when the connection broke.

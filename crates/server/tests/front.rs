@@ -51,10 +51,12 @@ pub(crate) struct Fixture {
 impl Fixture {
     /// With default settings.
     pub(crate) fn new() -> Self {
-        Self::with(FrontSettings::default())
+        // Where there is a stand-in nobody looks.
+        Self::with(FrontSettings { stand_in: !module_path!().starts_with("front_looks"), ..FrontSettings::default() })
     }
 
-    fn with(settings: FrontSettings) -> Self {
+    /// With these, but for what this test program is about.
+    pub(crate) fn with(settings: FrontSettings) -> Self {
         let settings = FrontSettings {
             shared_threads_from: shared_threads_from(),
             rest_after: rest_after(),

@@ -596,6 +596,8 @@ pub struct ThreadCounts {
     pub looks_found: u64,
     /// Such looks that were given up.
     pub looks_in_vain: u64,
+    /// How often the thread that keeps a processor busy beside a lone client was called.
+    pub stand_ins: u64,
 }
 
 impl Default for Connections {

@@ -31,6 +31,8 @@ pub struct FrontSettings {
     pub rest_after: Duration,
     /// `altiplano_look_for_client`: for so long a thread that serves one session looks for its next command before it sleeps, if the client has been quick and nobody else is at work; zero: never.
     pub look_for_client: Duration,
+    /// `altiplano_stand_in`: on two processors a client of the same machine is not looked for; a thread keeps the other processor busy, so that the client stays beside its thread.
+    pub stand_in: bool,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,
     /// `connect_timeout`.
@@ -58,6 +60,7 @@ impl Default for FrontSettings {
             shared_threads_from: 16,
             rest_after: Duration::from_secs(3),
             look_for_client: Duration::from_micros(50),
+            stand_in: true,
             max_allowed_packet: 64 << 20,
             connect_timeout: Duration::from_secs(10),
             wait_timeout: Duration::from_secs(28_800),

@@ -3,7 +3,7 @@
 //! Whoever is about to sleep for longer than a latch is held (for a row, a slot, the log, the disk, a client) says so by [`begins`]. Most threads have nobody to tell; then it is
 //! a look at a word of the thread's own.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 /// Is told.
@@ -14,6 +14,7 @@ pub trait GivesWay {
 
 thread_local! {
     static TOLD: RefCell<Option<Arc<dyn GivesWay>>> = const { RefCell::new(None) };
+    static TIMES: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Sets who is told before the calling thread blocks, or that nobody is.
@@ -25,6 +26,7 @@ pub fn tell(who: Option<Arc<dyn GivesWay>>) {
 /// The calling thread is about to block.
 #[inline]
 pub fn begins() {
+    let _ = TIMES.try_with(|times| times.set(times.get().wrapping_add(1)));
     // A thread that ends may block in a destructor, when there is nobody to tell any more.
     let _ = TOLD.try_with(|told| {
         if let Ok(told) = told.try_borrow()
@@ -33,6 +35,12 @@ pub fn begins() {
             who.give_way();
         }
     });
+}
+
+/// How often the calling thread has said so.
+#[inline]
+pub fn times() -> u64 {
+    TIMES.try_with(Cell::get).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use super::{Front, Guest, Next};
 use crate::channel::{Buffers, Channel};
 use crate::pool::{Kept, Kind, Member, NEW, Posts, Seats, Sits, Thread, Ticket, Watch, Worker};
+use crate::stand_in::StandIn;
 use crate::threads::{self, After};
 use session::connections::ThreadCounts;
 use session::service::{Service, Session};
@@ -81,6 +82,15 @@ impl<S: Service> Front<S> {
             resting,
             looks_found,
             looks_in_vain,
+            stand_ins: self.attention.stand_in().map_or(0, StandIn::calls),
+        }
+    }
+
+    /// The life of the thread that keeps a processor busy beside a lone client; at once over where none is wanted.
+    pub fn stand_in(&self) {
+        if let Some(stand_in) = self.attention.stand_in() {
+            self.processors.this_thread(self.processors.count() - 1).pin();
+            stand_in.work();
         }
     }
 
@@ -247,6 +257,7 @@ impl<S: Service> Front<S> {
         });
         // Who came back after the crew was sent home.
         self.rows.clear();
+        self.attention.stand_in().into_iter().for_each(StandIn::dismiss);
     }
 
     /// Whether one of these, who hold nothing, may be let in.

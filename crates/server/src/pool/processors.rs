@@ -36,6 +36,12 @@ impl Processors {
         self.each.len() > 1
     }
 
+    /// Whether they are two, and the machine has no others.
+    pub(crate) fn are_the_machines_two(&self) -> bool {
+        // proc(5) has no such file, sysfs's documentation has: "0-1". Where it cannot be read, there may be more.
+        self.each.len() == 2 && std::fs::read_to_string("/sys/devices/system/cpu/online").is_ok_and(|online| online.trim() == "0-1")
+    }
+
     /// The post on this processor.
     pub(crate) fn post_on(&self, processor: usize) -> Option<usize> {
         self.each.binary_search(&processor).ok()

@@ -296,6 +296,7 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Altiplano_looks_in_vain", threads.looks_in_vain),
         ("Altiplano_sessions_parked", threads.parked.into()),
         ("Altiplano_sessions_resting", threads.resting.into()),
+        ("Altiplano_stand_ins", threads.stand_ins),
         ("Altiplano_threads_shared", threads.shared.into()),
         ("Max_used_connections", shared.connections.most().0.into()),
         ("Queries", queries),

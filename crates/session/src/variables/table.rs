@@ -171,6 +171,7 @@ pub static DEFINITIONS: &[Definition] = &[
     number("altiplano_rest_after", Global, "3", 0, 31_536_000),
     // Where sharing began to gain by measurement (docs/design/threads.md).
     fixed(number("altiplano_shared_threads_from", Global, "16", 0, 1_000_000)),
+    fixed(switch("altiplano_stand_in", Global, "1")),
     fixed(text("authentication_policy", Global, "*,,")),
     // Made at the start, when there are none.
     fixed(switch("auto_generate_certs", Global, "1")),

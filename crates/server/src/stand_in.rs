@@ -1,0 +1,161 @@
+//! [`StandIn`]: a thread that works on nothing, so that a lone client and the thread that serves it share a processor.
+//!
+//! With one client at work on a machine of two processors the kernel wakes the client, and the thread that serves it, on whichever processor is idle, and to wake an idle processor takes several times as long as a point
+//! select. Where the other one is busy it wakes them beside each other, and who goes to sleep hands the processor on: a round trip of 14 µs instead of 53 (docs/design/attention.md). So while a client is alone and quick,
+//! a thread as nice as can be keeps the other processor busy; whoever has work for it takes it away.
+//!
+//! # Invariants
+//! 1. It works for [`STAYS`] at most after the last command for which it was called.
+//! 2. There is one only where the machine has two processors, and the process may use both: with more it would take one for each of the others.
+//! 3. Nobody waits for it, and it holds nothing.
+
+use std::time::{Duration, Instant};
+use sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sync::{CachePadded, Signal};
+
+/// So long it stays after a command: longer than the commit of a transaction waits for most disks, since to call it costs as much as it saves for one command.
+/// 500 to 2,000 µs did alike (docs/design/attention.md).
+const STAYS: Duration = Duration::from_micros(500);
+/// The least that it is worth telling it to stay longer.
+const STEP: Duration = Duration::from_micros(50);
+/// Pauses of the processor between two looks at the clock: one to three microseconds.
+const PAUSES: u32 = 64;
+/// Nobody can be nicer.
+const NICE: i32 = 19;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct StandIn {
+    /// Moments are nanoseconds since then.
+    origin: Instant,
+    /// It stays to this moment. Written by who serves a lone client, for one command in several.
+    until: CachePadded<AtomicU64>,
+    /// Whether its thread runs, and is nice.
+    is_there: AtomicBool,
+    rests: AtomicBool,
+    stopping: AtomicBool,
+    call: Signal,
+    /// How often it was called. Relaxed.
+    calls: AtomicU64,
+}
+
+impl StandIn {
+    pub(crate) fn new() -> Self {
+        Self {
+            origin: Instant::now(),
+            until: CachePadded::new(AtomicU64::new(0)),
+            is_there: AtomicBool::new(false),
+            rests: AtomicBool::new(false),
+            stopping: AtomicBool::new(false),
+            call: Signal::new(),
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    fn nanoseconds(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.origin).as_nanos() as u64
+    }
+
+    /// Whether it can be called at all.
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_there.load(Ordering::Relaxed)
+    }
+
+    /// A command of a lone, quick client came at this moment: it stands in for a while.
+    #[inline]
+    pub(crate) fn stay(&self, came: Instant) {
+        let until = self.nanoseconds(came) + STAYS.as_nanos() as u64;
+        // Relaxed: an old moment costs a store more, or less.
+        if self.until.load(Ordering::Relaxed) + (STEP.as_nanos() as u64) < until {
+            // SeqCst, as in `work`: either it sees the new moment before it rests, or it is seen at rest. Were a call lost, the next command's would follow.
+            self.until.store(until, Ordering::SeqCst);
+            if self.rests.load(Ordering::SeqCst) && self.rests.swap(false, Ordering::SeqCst) {
+                self.calls.fetch_add(1, Ordering::Relaxed);
+                self.call.notify();
+            }
+        }
+    }
+
+    /// How often it was called.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    fn is_over(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed) || self.nanoseconds(Instant::now()) >= self.until.load(Ordering::SeqCst)
+    }
+
+    /// The life of its thread.
+    pub(crate) fn work(&self) {
+        if rustix::process::nice(NICE).is_err() {
+            // It would take the processor from those who have work for it.
+            return;
+        }
+        self.is_there.store(true, Ordering::Relaxed);
+        while !self.stopping.load(Ordering::Relaxed) {
+            while !self.is_over() {
+                (0..PAUSES).for_each(|_| std::hint::spin_loop());
+            }
+            self.rests.store(true, Ordering::SeqCst);
+            if self.is_over() {
+                self.call.wait(None);
+            }
+            self.rests.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// Its thread ends.
+    pub(crate) fn dismiss(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        // Whoever consumes it sees the flag.
+        self.call.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// Until it rests, which it does by itself.
+    fn rests(stand_in: &StandIn) {
+        while !stand_in.rests.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn it_comes_when_it_is_called_goes_by_itself_and_ends() {
+        let stand_in = Arc::new(StandIn::new());
+        assert!(!stand_in.is_there());
+        // Nobody to call yet.
+        stand_in.stay(Instant::now());
+        assert_eq!(stand_in.calls(), 0);
+        let its = Arc::clone(&stand_in);
+        let thread = std::thread::spawn(move || its.work());
+        for calls in 1..=20 {
+            rests(&stand_in);
+            assert!(stand_in.is_there());
+            // Not before its time is over: it may rest for a moment in which it looks again.
+            let until = stand_in.until.load(Ordering::SeqCst);
+            assert!(stand_in.nanoseconds(Instant::now()) >= until, "it went too soon");
+            while stand_in.calls() < calls {
+                stand_in.stay(Instant::now());
+            }
+        }
+        stand_in.dismiss();
+        thread.join().expect("no panic");
+    }
+
+    #[test]
+    fn it_is_told_to_stay_once_in_a_while() {
+        let stand_in = StandIn::new();
+        let came = Instant::now();
+        stand_in.stay(came);
+        let until = stand_in.until.load(Ordering::SeqCst);
+        stand_in.stay(came + STEP);
+        assert_eq!(stand_in.until.load(Ordering::SeqCst), until, "it stays for long enough");
+        stand_in.stay(came + STEP + Duration::from_nanos(1));
+        assert_eq!(stand_in.until.load(Ordering::SeqCst), until + STEP.as_nanos() as u64 + 1);
+    }
+}
