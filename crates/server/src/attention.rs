@@ -23,8 +23,10 @@ use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const QUICK: u32 = 2;
 /// Commands within such a time are soon enough for the stand-in to be worth while.
 const SOON: Duration = Duration::from_micros(200);
-/// So many commands in a row of one session, and it is alone.
+/// So many commands in a row of one session, and it is alone; of two, and they are.
 const ALONE: u32 = 64;
+/// Of two sessions one has waited within so many commands, or none of both processors is idle anyway.
+const WAITED: u32 = 64;
 /// Quick commands without a look after one in vain, at first; twice as many after each other one.
 const PAUSE_MIN: u32 = 2;
 /// The same, at most.
@@ -43,6 +45,8 @@ pub(crate) struct Pace {
     quick: u32,
     /// Commands in a row between which no other session has sent any.
     alone: u32,
+    /// The same, of this session and one other.
+    of_two: u32,
     /// So many quick commands are to pass without a look.
     pause: u32,
     /// How long the next pause is.
@@ -54,6 +58,8 @@ pub(crate) struct Pace {
     prompt: u32,
     /// How often its thread had waited when the last one came.
     waits: u64,
+    /// Commands since it has.
+    since_wait: u32,
     /// When its last command came.
     last: Option<Instant>,
     /// Whether the client is on this machine, once somebody has asked.
@@ -62,7 +68,20 @@ pub(crate) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { quick: 0, alone: 0, pause: 0, next_pause: PAUSE_MIN, found: 0, looks: 0, prompt: 0, waits: 0, last: None, is_local: None }
+        Self {
+            quick: 0,
+            alone: 0,
+            of_two: 0,
+            pause: 0,
+            next_pause: PAUSE_MIN,
+            found: 0,
+            looks: 0,
+            prompt: 0,
+            waits: 0,
+            since_wait: WAITED,
+            last: None,
+            is_local: None,
+        }
     }
 }
 
@@ -71,6 +90,7 @@ impl Pace {
     fn came(&mut self, now: Instant, moment: Duration, waits: u64) {
         let since = self.last.replace(now).map_or(Duration::MAX, |last| now.saturating_duration_since(last));
         let has_waited = std::mem::replace(&mut self.waits, waits) != waits;
+        self.since_wait = if has_waited { 0 } else { self.since_wait.saturating_add(1) };
         self.prompt = if has_waited || since >= SOON { 0 } else { self.prompt.saturating_add(1) };
         if since < 2 * moment {
             self.quick = self.quick.saturating_add(1);
@@ -107,8 +127,8 @@ impl Pace {
 pub(crate) struct Attention {
     /// Threads that serve one session each and do not wait for its client. Relaxed: an old number costs a look more, or less.
     at_work: CachePadded<AtomicU32>,
-    /// The session whose command came last. Relaxed, and written only when it is another one than before.
-    last: AtomicU32,
+    /// The session whose command came last, and in the upper half the one before it. Relaxed, and written only when it is another one than before.
+    last: AtomicU64,
     /// Whether anybody looks.
     is_on: bool,
     moment: Duration,
@@ -147,7 +167,7 @@ impl Attention {
     fn with(is_on: bool, moment: Duration) -> Self {
         Self {
             at_work: CachePadded::new(AtomicU32::new(0)),
-            last: AtomicU32::new(0),
+            last: AtomicU64::new(0),
             is_on,
             moment,
             stand_in: None,
@@ -180,18 +200,41 @@ impl Attention {
 
     /// Whether no other session is being served, or has sent a command since the last one of this.
     fn is_alone(&self, session: u32) -> bool {
-        self.at_work.load(Ordering::Relaxed) <= 1 && self.last.load(Ordering::Relaxed) == session
+        self.at_work.load(Ordering::Relaxed) <= 1 && self.last_two().0 == session
+    }
+
+    /// Whether no session but this and one other is being served, or has sent a command since the last one of this.
+    fn is_one_of_two(&self, session: u32) -> bool {
+        let (last, before) = self.last_two();
+        self.at_work.load(Ordering::Relaxed) <= 2 && (last == session || before == session)
+    }
+
+    /// Whose command came last, and who had sent the last one before that came.
+    fn last_two(&self) -> (u32, u32) {
+        let both = self.last.load(Ordering::Relaxed);
+        (both as u32, (both >> 32) as u32)
     }
 
     /// A command of a session has come.
     fn came(&self, session: u32, pace: &mut Pace, now: Instant) {
         pace.came(now, self.moment, sync::blocking::times());
-        if self.last.load(Ordering::Relaxed) == session {
+        let (last, before) = self.last_two();
+        if last == session {
             pace.alone = pace.alone.saturating_add(1);
+            pace.of_two = pace.of_two.saturating_add(1);
         } else {
-            self.last.store(session, Ordering::Relaxed);
+            self.last.store(u64::from(last) << 32 | u64::from(session), Ordering::Relaxed);
             pace.alone = 0;
+            pace.of_two = if before == session { pace.of_two.saturating_add(1) } else { 0 };
         }
+    }
+
+    fn is_alone_for_long(&self, session: u32, pace: &Pace) -> bool {
+        pace.alone >= ALONE && self.is_alone(session)
+    }
+
+    fn is_one_of_two_that_wait(&self, session: u32, pace: &Pace) -> bool {
+        pace.of_two >= ALONE && pace.since_wait < WAITED && self.is_one_of_two(session)
     }
 
     /// As [`Layers::receive_a_while`], on a thread that serves one session.
@@ -208,18 +251,16 @@ impl Attention {
             return layers.receive_a_while(socket, connection, room);
         }
         let session = connection.id();
-        if pace.alone >= ALONE && self.is_alone(session) {
-            if let Some(stand_in) = self.stand_in.as_ref().filter(|stand_in| stand_in.is_there() && pace.is_local(socket)) {
-                if pace.prompt >= QUICK {
-                    pace.last.into_iter().for_each(|last| stand_in.stay(last));
-                }
-            } else if pace.is_quick() {
-                if pace.looks.is_multiple_of(ASIDE) {
-                    stand_aside_of(socket);
-                }
-                if let Some(received) = self.look(session, pace, || layers.receive_ready(socket, connection, room)) {
-                    return received;
-                }
+        if let Some(stand_in) = self.stand_in.as_ref().filter(|stand_in| stand_in.is_there() && pace.is_local(socket)) {
+            if pace.prompt >= QUICK && (self.is_alone_for_long(session, pace) || self.is_one_of_two_that_wait(session, pace)) {
+                pace.last.into_iter().for_each(|last| stand_in.stay(last));
+            }
+        } else if pace.is_quick() && self.is_alone_for_long(session, pace) {
+            if pace.looks.is_multiple_of(ASIDE) {
+                stand_aside_of(socket);
+            }
+            if let Some(received) = self.look(session, pace, || layers.receive_ready(socket, connection, room)) {
+                return received;
             }
         }
         let asleep = self.sleeps();
@@ -381,5 +422,43 @@ mod tests {
         attention.came(1, &mut one, now);
         assert_eq!((one.alone, other.alone), (0, 0));
         assert!(attention.is_alone(1) && !attention.is_alone(2));
+    }
+
+    #[test]
+    fn two_sessions_are_so_after_many_commands_between_which_there_was_no_third() {
+        let attention = Attention::with(true, MOMENT);
+        let (mut one, mut other, mut third, now) = (Pace::default(), Pace::default(), Pace::default(), Instant::now());
+        for _ in 0..10 {
+            attention.came(1, &mut one, now);
+            attention.came(1, &mut one, now);
+            attention.came(2, &mut other, now);
+        }
+        // The first of each is one of two only since it came.
+        assert_eq!((one.of_two, other.of_two), (19, 9));
+        assert!(attention.is_one_of_two(1) && attention.is_one_of_two(2) && !attention.is_one_of_two(3));
+        attention.came(3, &mut third, now);
+        assert!(!attention.is_one_of_two(1) && attention.is_one_of_two(2));
+        attention.came(1, &mut one, now);
+        attention.came(2, &mut other, now);
+        assert_eq!((one.of_two, other.of_two), (0, 0));
+    }
+
+    #[test]
+    fn of_two_sessions_only_who_has_waited_of_late_calls() {
+        let attention = Attention::with(true, MOMENT);
+        let (mut one, mut other, mut now) = (Pace::default(), Pace::default(), Instant::now());
+        let mut come = |one: &mut Pace, waits| {
+            now += MOMENT;
+            attention.came(2, &mut other, now);
+            attention.came(1, one, now);
+            one.came(now, MOMENT, waits);
+            attention.is_one_of_two_that_wait(1, one)
+        };
+        for _ in 0..2 * ALONE {
+            assert!(!come(&mut one, 0), "it has never waited");
+        }
+        assert!(come(&mut one, 1));
+        let calls = (0..2 * WAITED).take_while(|_| come(&mut one, 1)).count() as u32;
+        assert!(calls > 0 && calls < WAITED, "{calls}");
     }
 }
