@@ -10,6 +10,7 @@
 //! 3. What waits for the disk gains little, or loses: a client is quick for looks if less than two such moments lie between the arrivals of two commands, prompt for the stand-in if they come [`SOON`] and behind
 //!    statements that did not wait.
 
+use crate::crowd::{Counted, Crowd};
 use crate::pool::{Processors, stand_aside};
 use crate::socket::Socket;
 use crate::stand_in::StandIn;
@@ -64,6 +65,7 @@ pub(crate) struct Pace {
     last: Option<Instant>,
     /// Whether the client is on this machine, once somebody has asked.
     is_local: Option<bool>,
+    counted: Counted,
 }
 
 impl Default for Pace {
@@ -81,6 +83,7 @@ impl Default for Pace {
             since_wait: WAITED,
             last: None,
             is_local: None,
+            counted: Counted::default(),
         }
     }
 }
@@ -132,6 +135,8 @@ pub(crate) struct Attention {
     /// Whether anybody looks.
     is_on: bool,
     moment: Duration,
+    /// Whether many are at work.
+    crowd: Crowd,
     /// What keeps the other processor busy, where there is just one other.
     stand_in: Option<StandIn>,
     /// Relaxed, like all counts.
@@ -158,10 +163,14 @@ impl Drop for Asleep<'_> {
 }
 
 impl Attention {
-    /// Looks last such a moment. With `stands_in` a client of this machine is not looked for, but kept beside its thread, if it has two processors.
-    pub(crate) fn new(processors: &Processors, moment: Duration, stands_in: bool) -> Self {
-        let stand_in = (stands_in && processors.are_the_machines_two()).then(StandIn::new);
-        Self { stand_in, ..Self::with(processors.differ() && !moment.is_zero(), moment) }
+    /// Looks last such a moment. With `stands_in` a client of this machine is not looked for, but kept beside its thread, if it has two processors. So many sessions at work are `many`; 0: nobody counts.
+    pub(crate) fn new(processors: &Processors, moment: Duration, stands_in: bool, many: u32) -> Self {
+        let differ = processors.differ();
+        Self {
+            crowd: Crowd::new(if differ { many } else { 0 }),
+            stand_in: (stands_in && processors.are_the_machines_two()).then(StandIn::new),
+            ..Self::with(differ && !moment.is_zero(), moment)
+        }
     }
 
     fn with(is_on: bool, moment: Duration) -> Self {
@@ -170,6 +179,7 @@ impl Attention {
             last: AtomicU64::new(0),
             is_on,
             moment,
+            crowd: Crowd::new(0),
             stand_in: None,
             found: AtomicU64::new(0),
             in_vain: AtomicU64::new(0),
@@ -191,6 +201,18 @@ impl Attention {
     /// What wants a thread for its life.
     pub(crate) fn stand_in(&self) -> Option<&StandIn> {
         self.stand_in.as_ref()
+    }
+
+    /// Whether so many sessions are at work that they share threads.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.crowd.is_there()
+    }
+
+    /// A command of a session that shares a thread has come, at about this moment.
+    #[inline]
+    pub(crate) fn came_in_turn(&self, pace: &mut Pace, now: Instant) {
+        self.crowd.came(now, &mut pace.counted);
     }
 
     /// Looks that found the client, and that did not.
@@ -217,6 +239,7 @@ impl Attention {
 
     /// A command of a session has come.
     fn came(&self, session: u32, pace: &mut Pace, now: Instant) {
+        self.crowd.came(now, &mut pace.counted);
         pace.came(now, self.moment, sync::blocking::times());
         let (last, before) = self.last_two();
         if last == session {
@@ -247,11 +270,13 @@ impl Attention {
         connection: &Connection,
         room: &mut [u8],
     ) -> Option<usize> {
-        if !self.is_on {
+        if !self.is_on && !self.crowd.counts() {
             return layers.receive_a_while(socket, connection, room);
         }
         let session = connection.id();
-        if let Some(stand_in) = self.stand_in.as_ref().filter(|stand_in| stand_in.is_there() && pace.is_local(socket)) {
+        if !self.is_on {
+            // Only counted.
+        } else if let Some(stand_in) = self.stand_in.as_ref().filter(|stand_in| stand_in.is_there() && pace.is_local(socket)) {
             if pace.prompt >= QUICK && (self.is_alone_for_long(session, pace) || self.is_one_of_two_that_wait(session, pace)) {
                 pace.last.into_iter().for_each(|last| stand_in.stay(last));
             }
@@ -409,7 +434,7 @@ mod tests {
         let short = Attention::with(true, Duration::from_nanos(1));
         assert_eq!((short.look(0, &mut pace, || Some(0)), short.looks()), (None, (0, 1)));
         assert_eq!(pace.pause, PAUSE_MIN);
-        assert!(!Attention::new(&Processors::new(), Duration::ZERO, true).is_on);
+        assert!(!Attention::new(&Processors::new(), Duration::ZERO, true, 3).is_on);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! [`Channel`]: packets over a socket, with the buffers that a connection reuses.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use memory::{Kind, Tally};
 use mysql_error::{SqlError, codes};
@@ -168,6 +168,12 @@ impl Channel {
                 Some(count) => self.reader.filled(count),
             }
         }
+    }
+
+    /// A command has come at about this moment, and is served in turns.
+    #[inline]
+    pub(crate) fn comes_in_turn(&mut self, attention: &Attention, now: Instant) {
+        attention.came_in_turn(&mut self.pace, now);
     }
 
     /// Waits, however long, until the client speaks or has gone.

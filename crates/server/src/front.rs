@@ -52,7 +52,7 @@ pub struct Front<S: Service> {
     attention: Attention,
     /// What is lent to those who are being served.
     lent: Mutex<Vec<turns::Lent<S>>>,
-    /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked.
+    /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked; with fewer, while many of them are at work (`attention`).
     shared_from: u32,
     /// Connections from acceptance to the end of their session.
     open: AtomicU32,
@@ -67,7 +67,8 @@ impl<S: Service> Front<S> {
     pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
         let settings = service.settings();
-        let (shared_from, look, stands_in) = (settings.shared_threads_from, settings.look_for_client, settings.stand_in);
+        let (shared_from, many) = (settings.shared_threads_from, settings.shared_threads_at_work);
+        let (look, stands_in) = (settings.look_for_client, settings.stand_in);
         let processors = Processors::new();
         let posts = processors.count();
         let front = Arc::new(Self {
@@ -79,7 +80,7 @@ impl<S: Service> Front<S> {
             rows: Rows::new(posts),
             late: Late::new(),
             posts: Arc::new(Posts::new(posts)),
-            attention: Attention::new(&processors, look, stands_in),
+            attention: Attention::new(&processors, look, stands_in, many),
             processors,
             lent: Mutex::new(Rank::Leaf, Vec::new()),
             shared_from,
@@ -261,14 +262,13 @@ impl<S: Service> Front<S> {
     /// when there are few connections.
     #[inline(never)]
     fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
-        let shared_from = if shared { 0 } else { self.shared_from };
         let attention = (!shared).then_some(&self.attention);
         let Guest { session, login, visitor: Visitor { channel, .. }, reply, .. } = guest;
         if let Some(waited) = reply.take() {
             if !Self::send_late(channel, session, &waited) {
                 return Next::End;
             }
-            waits = self.open.load(Ordering::Relaxed) < shared_from;
+            waits = !(shared || self.is_crowded());
             if !waits && !channel.may_have_more() {
                 return Next::Park;
             }
@@ -377,7 +377,7 @@ impl<S: Service> Front<S> {
             if !channel.send() || flow == Flow::Quit {
                 return Next::End;
             }
-            waits = self.open.load(Ordering::Relaxed) < shared_from;
+            waits = !(shared || self.is_crowded());
             if !waits && !channel.may_have_more() {
                 return Next::Park;
             }

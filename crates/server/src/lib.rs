@@ -16,6 +16,7 @@ mod attention;
 pub mod channel;
 pub mod client;
 pub mod commands;
+mod crowd;
 pub mod front;
 pub mod keys;
 pub mod listener;

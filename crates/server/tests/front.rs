@@ -59,6 +59,7 @@ impl Fixture {
     pub(crate) fn with(settings: FrontSettings) -> Self {
         let settings = FrontSettings {
             shared_threads_from: shared_threads_from(),
+            shared_threads_at_work: 0,
             rest_after: rest_after(),
             look_for_client: look_for_client(),
             ..settings

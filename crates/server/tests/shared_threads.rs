@@ -15,9 +15,10 @@ const ENDLESS: &str = "SELECT COUNT(*) FROM n a JOIN n b JOIN n c JOIN n d WHERE
 
 fn server(shared_from: u32) -> Server {
     let setting = format!("altiplano_shared_threads_from={shared_from}");
-    // Who has a thread of its own keeps it: `idle.rs` is about silence.
-    let settings = ["--set", &setting, "--set", "max_connections=5000", "--set", "altiplano_rest_after=0"];
-    numbers::server(&settings, 1000)
+    // Who has a thread of its own keeps it: `idle.rs` is about silence, and one test here about sessions at work.
+    let kept = ["--set", "altiplano_rest_after=0", "--set", "altiplano_shared_threads_at_work=0"];
+    let settings = ["--set", &setting, "--set", "max_connections=5000"];
+    numbers::server(&[&settings[..], &kept].concat(), 1000)
 }
 
 fn counters(watcher: &mut Conn) -> HashMap<String, u64> {
@@ -69,6 +70,28 @@ fn sessions_are_parked_from_that_many_connections_on_and_no_longer_below() {
         }
     }
     assert_eq!(counters(&mut watcher)["Altiplano_sessions_parked"], 0);
+}
+
+/// Four that ask all the time share threads though they are few; one of them that goes on has one of its own again.
+#[test]
+fn few_sessions_share_threads_while_many_of_them_are_at_work() {
+    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
+        return;
+    }
+    let server = numbers::server(&["--set", "altiplano_rest_after=0"], 10);
+    let mut watcher = connect(&server);
+    let mut connections: Vec<Conn> = (0..4).map(|_| connect(&server)).collect();
+    let mut parked_after = |connections: &mut [Conn]| {
+        for _ in 0..1000 {
+            for connection in &mut *connections {
+                assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("an answer"), Some(1));
+            }
+        }
+        counters(&mut watcher)["Altiplano_sessions_parked"]
+    };
+    assert_eq!(parked_after(&mut connections[..1]), 0);
+    until("all are parked between two commands", || parked_after(&mut connections) == 4);
+    until("one is not any more", || parked_after(&mut connections[..1]) == 3);
 }
 
 #[test]

@@ -27,6 +27,8 @@ pub struct FrontSettings {
     pub thread_cache_size: u32,
     /// `altiplano_shared_threads_from`; asked at start only.
     pub shared_threads_from: u32,
+    /// `altiplano_shared_threads_at_work`: sessions share threads also while so many of them, or more, send commands all the time; 0: only by the number of connections.
+    pub shared_threads_at_work: u32,
     /// `altiplano_rest_after`: a session whose client has been silent for so long gives back its memory and thread; zero: never.
     pub rest_after: Duration,
     /// `altiplano_look_for_client`: for so long a thread that serves one session looks for its next command before it sleeps, if the client has been quick and nobody else is at work; zero: never.
@@ -58,6 +60,7 @@ impl Default for FrontSettings {
             max_connections: 10_000,
             thread_cache_size: 512,
             shared_threads_from: 16,
+            shared_threads_at_work: 3,
             rest_after: Duration::from_secs(3),
             look_for_client: Duration::from_micros(50),
             stand_in: true,

@@ -358,6 +358,7 @@ impl Service for SqlService {
             server_version: SERVER_VERSION.to_owned(),
             max_connections: u32::try_from(shared.number("max_connections")).unwrap_or(u32::MAX),
             shared_threads_from: shared.number("altiplano_shared_threads_from") as u32,
+            shared_threads_at_work: shared.number("altiplano_shared_threads_at_work") as u32,
             rest_after: shared.seconds("altiplano_rest_after"),
             look_for_client: Duration::from_micros(shared.number("altiplano_look_for_client")),
             stand_in: shared.number("altiplano_stand_in") == 1,

@@ -157,6 +157,7 @@ impl<S: Service> Front<S> {
                 self.seats[guest.visitor.guard.post].leave(&mut guest);
                 return Some(guest);
             }
+            guest.visitor.channel.comes_in_turn(&self.attention, lookout.looked);
             self.posts.begins(member);
             self.guarded(guest.visitor.guard.id, || self.serve_shared(guest));
             self.posts.ends(member);
@@ -399,10 +400,10 @@ impl<S: Service> Front<S> {
         }
     }
 
-    /// Whether there are so many connections that they share threads.
+    /// Whether there are so many connections, or so many at work, that they share threads.
     #[inline]
     pub(super) fn is_crowded(&self) -> bool {
-        self.open.load(Ordering::Relaxed) >= self.shared_from
+        self.attention.is_crowded() || self.open.load(Ordering::Relaxed) >= self.shared_from
     }
 
     /// Sends the crew home; no connection is left.

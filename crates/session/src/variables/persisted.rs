@@ -25,7 +25,10 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Variables that SET refuses and a start reads: PERSIST_ONLY keeps them.
 const READ_AT_START: &[&str] = &[
+    "altiplano_look_for_client",
+    "altiplano_shared_threads_at_work",
     "altiplano_shared_threads_from",
+    "altiplano_stand_in",
     "back_log",
     "ft_max_word_len",
     "ft_min_word_len",

@@ -170,6 +170,7 @@ pub static DEFINITIONS: &[Definition] = &[
     // What wakes up after a silence pays a tenth of a millisecond; below a second, many of them would.
     number("altiplano_rest_after", Global, "3", 0, 31_536_000),
     // Where sharing began to gain by measurement (docs/design/threads.md).
+    fixed(number("altiplano_shared_threads_at_work", Global, "3", 0, 1_000_000)),
     fixed(number("altiplano_shared_threads_from", Global, "16", 0, 1_000_000)),
     fixed(switch("altiplano_stand_in", Global, "1")),
     fixed(text("authentication_policy", Global, "*,,")),
