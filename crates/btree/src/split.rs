@@ -101,8 +101,12 @@ impl BTree {
                             return Err(error);
                         }
                     };
+                    let above = guard.page_no();
                     let Some(parent) = guard.try_upgrade_exclusive() else {
                         self.give_page_back(mtr, right)?;
+                        // Somebody has the parent, who may wait for this page in turn, as CHECK TABLE does. Trying again at once would take it before they
+                        // can, log an allocation each time, and fill the log. A parent that has gone meanwhile, or cannot be read, is met by the next walk.
+                        drop(self.pool().exclusive(above));
                         continue;
                     };
                     let parent = mtr.adopt(parent);

@@ -191,3 +191,33 @@ fn many_appending_threads_lose_nothing() {
     println!("{stats:?}");
     assert!(stats.leaf_bytes as f64 / (stats.leaf_pages as f64 * 16296.0) > 0.6);
 }
+
+/// Who splits a leaf whose parent somebody has waits for the parent. Turns around it, each of which allocates a page and gives it back, would fill the log, and keep the leaf from who has the parent and wants it.
+#[test]
+fn a_split_waits_for_a_parent_that_somebody_has() {
+    let rig = Rig::new(14, 2000);
+    let tree = rig.tree(7);
+    let mut number = 0u64;
+    while tree.height().unwrap() < 2 {
+        put(&tree, &number.to_be_bytes(), &[5; 80]);
+        number += 1;
+    }
+    let wal = rig.pool.wal();
+    let before = wal.lsn_head();
+    std::thread::scope(|scope| {
+        // Let go also by a panic, or the writer would never end.
+        let parent = rig.pool.shared(tree.root).unwrap();
+        scope.spawn(|| {
+            for more in 0..2000 {
+                put(&tree, &(number + more).to_be_bytes(), &[5; 80]);
+            }
+        });
+        // Filling a leaf takes less than 20 KiB of log; what is more is turns. Each look lets the writer go on.
+        for _ in 0..300_000 {
+            assert!(wal.lsn_head().0 - before.0 < 32 << 10, "the log grows while nothing can be done");
+            sync::thread::yield_now();
+        }
+        drop(parent);
+    });
+    assert_eq!(tree.check().unwrap().entries, number + 2000);
+}
