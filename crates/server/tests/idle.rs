@@ -19,7 +19,8 @@ const REST_AFTER: Duration = Duration::from_secs(1);
 
 fn server() -> Server {
     // Few connections, as far as threads go.
-    numbers::server(&["--set", "altiplano_rest_after=1", "--set", "altiplano_shared_threads_from=100000"], 100)
+    let few = ["--set", "altiplano_shared_threads_from=100000", "--set", "altiplano_shared_threads_at_work=0"];
+    numbers::server(&[&["--set", "altiplano_rest_after=1"][..], &few].concat(), 100)
 }
 
 fn counters(watcher: &mut Conn) -> HashMap<String, u64> {
