@@ -42,7 +42,6 @@ fn a_prompt_client_has_a_stand_in_where_there_are_two_processors() {
         }
     }
     assert_eq!(counts.stand_ins > 0, is_wanted, "{counts:?}");
-    assert!(!is_wanted || counts.looks_found == 0, "{counts:?}");
     drop(stream);
     fixture.stop();
 }
