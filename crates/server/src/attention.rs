@@ -5,7 +5,7 @@
 //! (receives without waiting, again and again) before it sleeps. Both cost processor time that nobody else wants, and bring what one connection does in a second to three or two times as much (docs/performance.md).
 //!
 //! # Invariants
-//! 1. One thread looks, or calls the stand-in, at most, and none where others of sessions are at work; none at all on one processor, or where a quota bounds the process.
+//! 1. One thread looks at most, and none where others of sessions are at work; one session calls the stand-in, or two of which one waits now and then; nobody does either on one processor, or where a quota bounds the process.
 //! 2. A look ends after `altiplano_look_for_client` microseconds. Who looks in vain pauses for some quick commands, for twice as many after each other such look.
 //! 3. What waits for the disk gains little, or loses: a client is quick for looks if less than two such moments lie between the arrivals of two commands, prompt for the stand-in if they come [`SOON`] and behind
 //!    statements that did not wait.
@@ -133,7 +133,7 @@ pub(crate) struct Attention {
     /// The session whose command came last, and in the upper half the one before it. Relaxed, and written only when it is another one than before.
     last: AtomicU64,
     /// Whether anybody looks.
-    is_on: bool,
+    looks: bool,
     moment: Duration,
     /// Whether many are at work.
     crowd: Crowd,
@@ -173,11 +173,11 @@ impl Attention {
         }
     }
 
-    fn with(is_on: bool, moment: Duration) -> Self {
+    fn with(looks: bool, moment: Duration) -> Self {
         Self {
             at_work: CachePadded::new(AtomicU32::new(0)),
             last: AtomicU64::new(0),
-            is_on,
+            looks,
             moment,
             crowd: Crowd::new(0),
             stand_in: None,
@@ -270,17 +270,15 @@ impl Attention {
         connection: &Connection,
         room: &mut [u8],
     ) -> Option<usize> {
-        if !self.is_on && !self.crowd.counts() {
+        if !self.looks && self.stand_in.is_none() && !self.crowd.counts() {
             return layers.receive_a_while(socket, connection, room);
         }
         let session = connection.id();
-        if !self.is_on {
-            // Only counted.
-        } else if let Some(stand_in) = self.stand_in.as_ref().filter(|stand_in| stand_in.is_there() && pace.is_local(socket)) {
+        if let Some(stand_in) = self.stand_in.as_ref().filter(|stand_in| stand_in.is_there() && pace.is_local(socket)) {
             if pace.prompt >= QUICK && (self.is_alone_for_long(session, pace) || self.is_one_of_two_that_wait(session, pace)) {
                 pace.last.into_iter().for_each(|last| stand_in.stay(last));
             }
-        } else if pace.is_quick() && self.is_alone_for_long(session, pace) {
+        } else if self.looks && pace.is_quick() && self.is_alone_for_long(session, pace) {
             if pace.looks.is_multiple_of(ASIDE) {
                 stand_aside_of(socket);
             }
@@ -434,7 +432,7 @@ mod tests {
         let short = Attention::with(true, Duration::from_nanos(1));
         assert_eq!((short.look(0, &mut pace, || Some(0)), short.looks()), (None, (0, 1)));
         assert_eq!(pace.pause, PAUSE_MIN);
-        assert!(!Attention::new(&Processors::new(), Duration::ZERO, true, 3).is_on);
+        assert!(!Attention::new(&Processors::new(), Duration::ZERO, true, 3).looks);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! connections are open tells little of that: most of a pool's may be idle. So the sessions are counted that send commands within the same 10 ms.
 //!
 //! # Invariants
-//! 1. Each session counts once in a window, for a comparison, and for a write of the shared word once in a window.
+//! 1. Each session counts once in a window, and nobody is counted past what makes a crowd: so many writes of the shared word in a window, however many sessions there are.
 //! 2. It takes [`BUSY`] windows in a row to become crowded and [`CALM`] to become calm: what lasts shorter costs less than to move sessions to and fro.
 
 use std::time::{Duration, Instant};
@@ -76,7 +76,10 @@ impl Crowd {
                     return;
                 }
             } else if window <= current {
-                // Another's clock is ahead, by a moment.
+                if sessions >= self.from {
+                    return counted.0 = current;
+                }
+                // Where the window is a later one, another's clock is ahead, by a moment.
                 let more = u64::from(current) << 32 | u64::from(sessions + 1);
                 match self.window.compare_exchange_weak(before, more, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => return counted.0 = current,

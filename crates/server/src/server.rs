@@ -56,9 +56,12 @@ impl<S: Service> Server<S> {
             stand_back();
             late.send_late_replies()
         })?;
-        let stood = Arc::clone(&front);
-        let stand_in = sync::thread::Builder::new().name("stand-in".to_owned()).spawn(move || stood.stand_in())?;
-        Ok(Self { front, waker, stop_watching, acceptor, threads: vec![watcher, monitor, replies, stand_in] })
+        let mut threads = vec![watcher, monitor, replies];
+        if front.has_stand_in() {
+            let stood = Arc::clone(&front);
+            threads.push(sync::thread::Builder::new().name("stand-in".to_owned()).spawn(move || stood.stand_in())?);
+        }
+        Ok(Self { front, waker, stop_watching, acceptor, threads })
     }
 
     /// What the connections share.

@@ -32,7 +32,6 @@ pub(crate) struct StandIn {
     until: CachePadded<AtomicU64>,
     /// Whether its thread runs, and is nice.
     is_there: AtomicBool,
-    rests: AtomicBool,
     stopping: AtomicBool,
     call: Signal,
     /// How often it was called. Relaxed.
@@ -45,7 +44,6 @@ impl StandIn {
             origin: Instant::now(),
             until: CachePadded::new(AtomicU64::new(0)),
             is_there: AtomicBool::new(false),
-            rests: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             call: Signal::new(),
             calls: AtomicU64::new(0),
@@ -67,12 +65,9 @@ impl StandIn {
         let until = self.nanoseconds(came) + STAYS.as_nanos() as u64;
         // Relaxed: an old moment costs a store more, or less.
         if self.until.load(Ordering::Relaxed) + (STEP.as_nanos() as u64) < until {
-            // SeqCst, as in `work`: either it sees the new moment before it rests, or it is seen at rest. Were a call lost, the next command's would follow.
-            self.until.store(until, Ordering::SeqCst);
-            if self.rests.load(Ordering::SeqCst) && self.rests.swap(false, Ordering::SeqCst) {
-                self.calls.fetch_add(1, Ordering::Relaxed);
-                self.call.notify();
-            }
+            // Relaxed: the signal shows it to the wait that it ends. While nobody waits it is a swap.
+            self.until.store(until, Ordering::Relaxed);
+            self.call.notify();
         }
     }
 
@@ -82,7 +77,7 @@ impl StandIn {
     }
 
     fn is_over(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed) || self.nanoseconds(Instant::now()) >= self.until.load(Ordering::SeqCst)
+        self.stopping.load(Ordering::Relaxed) || self.nanoseconds(Instant::now()) >= self.until.load(Ordering::Relaxed)
     }
 
     /// The life of its thread.
@@ -93,14 +88,15 @@ impl StandIn {
         }
         self.is_there.store(true, Ordering::Relaxed);
         while !self.stopping.load(Ordering::Relaxed) {
+            self.call.wait(None);
+            // One that came while it worked, and is over, is none.
+            if self.is_over() {
+                continue;
+            }
+            self.calls.fetch_add(1, Ordering::Relaxed);
             while !self.is_over() {
                 (0..PAUSES).for_each(|_| std::hint::spin_loop());
             }
-            self.rests.store(true, Ordering::SeqCst);
-            if self.is_over() {
-                self.call.wait(None);
-            }
-            self.rests.store(false, Ordering::SeqCst);
         }
     }
 
@@ -117,31 +113,21 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// Until it rests, which it does by itself.
-    fn rests(stand_in: &StandIn) {
-        while !stand_in.rests.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
-    }
-
     #[test]
     fn it_comes_when_it_is_called_goes_by_itself_and_ends() {
         let stand_in = Arc::new(StandIn::new());
         assert!(!stand_in.is_there());
-        // Nobody to call yet.
-        stand_in.stay(Instant::now());
-        assert_eq!(stand_in.calls(), 0);
         let its = Arc::clone(&stand_in);
         let thread = std::thread::spawn(move || its.work());
         for calls in 1..=20 {
-            rests(&stand_in);
-            assert!(stand_in.is_there());
-            // Not before its time is over: it may rest for a moment in which it looks again.
-            let until = stand_in.until.load(Ordering::SeqCst);
-            assert!(stand_in.nanoseconds(Instant::now()) >= until, "it went too soon");
+            // It comes again only after it has gone.
             while stand_in.calls() < calls {
-                stand_in.stay(Instant::now());
+                if stand_in.is_over() {
+                    stand_in.stay(Instant::now());
+                }
+                std::thread::yield_now();
             }
+            assert!(stand_in.is_there());
         }
         stand_in.dismiss();
         thread.join().expect("no panic");
@@ -152,10 +138,10 @@ mod tests {
         let stand_in = StandIn::new();
         let came = Instant::now();
         stand_in.stay(came);
-        let until = stand_in.until.load(Ordering::SeqCst);
+        let until = stand_in.until.load(Ordering::Relaxed);
         stand_in.stay(came + STEP);
-        assert_eq!(stand_in.until.load(Ordering::SeqCst), until, "it stays for long enough");
+        assert_eq!(stand_in.until.load(Ordering::Relaxed), until, "it stays for long enough");
         stand_in.stay(came + STEP + Duration::from_nanos(1));
-        assert_eq!(stand_in.until.load(Ordering::SeqCst), until + STEP.as_nanos() as u64 + 1);
+        assert_eq!(stand_in.until.load(Ordering::Relaxed), until + STEP.as_nanos() as u64 + 1);
     }
 }

@@ -86,6 +86,11 @@ impl<S: Service> Front<S> {
         }
     }
 
+    /// Whether [`Front::stand_in`] wants a thread.
+    pub fn has_stand_in(&self) -> bool {
+        self.attention.stand_in().is_some()
+    }
+
     /// The life of the thread that keeps a processor busy beside a lone client; at once over where none is wanted.
     pub fn stand_in(&self) {
         if let Some(stand_in) = self.attention.stand_in() {
