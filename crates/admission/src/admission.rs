@@ -390,4 +390,31 @@ mod tests {
         ticket.leave();
         assert!(admission.has_room());
     }
+
+    /// Who looks at all slots leaves out those that nobody has taken, and none that somebody has: an overdraft beyond the limit, and one behind a limit that has gone down.
+    #[test]
+    fn all_slots_that_were_ever_taken_are_looked_at() {
+        let gate = Gate::new(8, 1);
+        assert_eq!(gate.states().count(), 0);
+        let mut last = gate.claim(7).expect("free");
+        assert_eq!((last.index, gate.states().count()), (7, 8));
+        let mut beyond = gate.overdraw(u32::MAX).expect("free");
+        assert!(beyond.index >= 8 && beyond.index < 8 + 64);
+        assert_eq!(gate.states().filter(|state| *state != State::Free).count(), 2);
+        gate.set_limit(4);
+        assert!(gate.rest(&mut last) && gate.rest(&mut beyond));
+        gate.set_tick(100);
+        assert_eq!((gate.revoke_idle(8), gate.debt()), (2, 0));
+        assert!(!gate.go_on(&mut last) && !gate.go_on(&mut beyond), "both are to ask again");
+    }
+
+    /// Overdrafts find a place as long as there is one.
+    #[test]
+    fn overdrafts_use_all_places_beyond_the_limit() {
+        let gate = Gate::with_slots(100, 90, 1);
+        let mut places: Vec<u32> = (0..10).map(|hint| gate.overdraw(hint * 77).expect("one is free").index).collect();
+        places.sort_unstable();
+        assert_eq!(places, (90..100).collect::<Vec<_>>());
+        assert!(gate.overdraw(3).is_none());
+    }
 }

@@ -20,6 +20,8 @@ use std::collections::VecDeque;
 pub const SLOTS_MAX: u32 = 1024;
 /// Slots in all: some for overdrafts, and to make up for those that stand still.
 const SLOTS: u32 = SLOTS_MAX + 1024;
+/// Overdrafts begin to look for a slot at so many places.
+const SPREAD: u32 = 64;
 
 /// One of those who wait, in `pressure`.
 const WAITER: u64 = 1;
@@ -106,6 +108,8 @@ struct Settings {
     limit: AtomicU32,
     /// Counts on while somebody waits.
     tick: AtomicU32,
+    /// Slots from here on were never taken: who looks at all of them need not look there. Relaxed: one that was taken just now is seen next time.
+    reach: AtomicU32,
 }
 
 /// On a cache line of its own.
@@ -121,7 +125,7 @@ impl Gate {
     pub(crate) fn with_slots(slots: u32, limit: u32, long_limit: u32) -> Gate {
         Gate {
             pressure: Line(Pressure { count: AtomicU64::new(0), full: AtomicBool::new(false), vacant: AtomicU32::new(0) }),
-            settings: Line(Settings { limit: AtomicU32::new(limit), tick: AtomicU32::new(0) }),
+            settings: Line(Settings { limit: AtomicU32::new(limit), tick: AtomicU32::new(0), reach: AtomicU32::new(0) }),
             long_limit,
             long_waiting: Line(AtomicU32::new(0)),
             slots: (0..slots).map(|_| Slot::new()).collect(),
@@ -170,7 +174,22 @@ impl Gate {
 
     /// States of the slots in use.
     pub(crate) fn states(&self) -> impl Iterator<Item = State> + '_ {
-        self.slots.iter().map(Slot::state)
+        self.reached().iter().map(Slot::state)
+    }
+
+    /// Slots that were ever taken.
+    fn reached(&self) -> &[Slot] {
+        &self.slots[..self.settings.0.reach.load(Ordering::Relaxed) as usize]
+    }
+
+    /// Takes this slot if it is free.
+    #[inline]
+    fn claim_at(&self, index: u32, tick: u32, extra: bool) -> Option<Held> {
+        let held = self.slots[index as usize].claim(index, tick, extra)?;
+        if index >= self.settings.0.reach.load(Ordering::Relaxed) {
+            self.settings.0.reach.fetch_max(index + 1, Ordering::Relaxed);
+        }
+        Some(held)
     }
 
     /// Changes the number of slots. More of them are given to who waits; of fewer the surplus goes as it becomes free.
@@ -229,12 +248,12 @@ impl Gate {
     pub(crate) fn claim(&self, hint: u32) -> Option<Held> {
         let (limit, tick) = (self.settings.0.limit.load(Ordering::SeqCst), self.tick());
         let mut index = if hint < limit { hint } else { hint % limit };
-        if let Some(held) = self.slots[index as usize].claim(index, tick, false) {
+        if let Some(held) = self.claim_at(index, tick, false) {
             return Some(held);
         }
         index = self.pressure.0.vacant.load(Ordering::Relaxed).min(limit - 1);
         for _ in 0..limit {
-            if let Some(held) = self.slots[index as usize].claim(index, tick, false) {
+            if let Some(held) = self.claim_at(index, tick, false) {
                 return Some(held);
             }
             index = if index + 1 < limit { index + 1 } else { 0 };
@@ -355,7 +374,7 @@ impl Gate {
         let mut wakes = Wakes::default();
         let mut queue = self.queue.0.lock();
         if index < self.settings.0.limit.load(Ordering::SeqCst) {
-            self.serve(&mut queue, &mut wakes, || self.slots[index as usize].claim(index, self.tick(), false));
+            self.serve(&mut queue, &mut wakes, || self.claim_at(index, self.tick(), false));
         }
         drop(queue);
         wakes.wake();
@@ -375,10 +394,7 @@ impl Gate {
     pub(crate) fn overdraw(&self, hint: u32) -> Option<Held> {
         let (limit, slots) = (self.limit(), self.slots.len() as u32);
         let beyond = slots.checked_sub(limit).filter(|beyond| *beyond > 0)?;
-        let held = (0..beyond).map(|at| limit + hint.wrapping_add(at) % beyond).find_map(|index| {
-            let slot = &self.slots[index as usize];
-            slot.claim(index, self.tick(), true)
-        })?;
+        let held = (0..beyond).find_map(|at| self.claim_at(limit + (hint % SPREAD + at) % beyond, self.tick(), true))?;
         self.pressure.0.count.fetch_add(DEBT, Ordering::SeqCst);
         Some(held)
     }
@@ -408,7 +424,7 @@ impl Gate {
     /// Takes slots away from holders that have been idle for `grace` ticks. Returns how many.
     pub(crate) fn revoke_idle(&self, grace: u32) -> u32 {
         let (now, mut count) = (self.tick(), 0);
-        for (index, slot) in self.slots.iter().enumerate() {
+        for (index, slot) in self.reached().iter().enumerate() {
             if let Some(extra) = slot.revoke(now, grace) {
                 count += 1;
                 self.freed(index as u32, extra);

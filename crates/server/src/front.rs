@@ -14,13 +14,13 @@ use protocol::{Command, ErrReply, PacketWriter};
 use session::command::{ClientAddress, Flow, Login, command_error};
 use session::connections::{Connection, Hangup, Phase, SLEEP, Stop, ThreadCounts};
 use session::service::{FrontSettings, Service, Session};
-use sync::{Mutex, Rank, futex};
+use sync::{CachePadded, Mutex, Rank, futex};
 
 use crate::attention::Attention;
 use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
-use crate::pool::{Epoll, Late, Posts, Processors, Rows, Seats, Thread, Ticket};
+use crate::pool::{Epoll, Follows, Late, Posts, Processors, Rows, Seats, Thread, Ticket};
 use crate::socket::Socket;
 use crate::threads::{After, Threads};
 
@@ -48,6 +48,8 @@ pub struct Front<S: Service> {
     /// Who serves them.
     posts: Arc<Posts<Thread>>,
     processors: Processors,
+    /// How often guests may go from each post to another, for their clients have gone there.
+    follows: Box<[CachePadded<Follows>]>,
     /// Of threads that serve one session each.
     attention: Attention,
     /// What is lent to those who are being served.
@@ -79,6 +81,7 @@ impl<S: Service> Front<S> {
             seats: (0..posts).map(|_| Ok(Seats::new(Epoll::new()?))).collect::<std::io::Result<_>>()?,
             rows: Rows::new(posts),
             late: Late::new(),
+            follows: (0..posts).map(|_| CachePadded::default()).collect(),
             posts: Arc::new(Posts::new(posts)),
             attention: Attention::new(&processors, look, stands_in, many),
             processors,

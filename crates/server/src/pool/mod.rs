@@ -11,6 +11,7 @@
 //! 3. A member waits for a client only within a statement, without a post: half a packet is parked like silence.
 
 mod epoll;
+mod follows;
 mod late;
 mod platform;
 mod posts;
@@ -19,6 +20,7 @@ mod rows;
 mod seats;
 
 pub(crate) use epoll::Epoll;
+pub(crate) use follows::Follows;
 pub(crate) use late::Late;
 pub(crate) use posts::{Member, Posts, Worker};
 pub(crate) use processors::{Processors, Thread, stand_aside};

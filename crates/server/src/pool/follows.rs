@@ -1,0 +1,52 @@
+//! [`Follows`]: how often a post's guests may go to another post because their clients are on its processor now.
+//!
+//! To go costs two calls of the kernel, and a place in another list of sockets. It pays for a client with a thread of its own, which stays where it is for hundreds of commands. A client that has
+//! hundreds of connections on each of a few threads takes them all along whenever the kernel exchanges two threads, every few milliseconds: sessions that followed each time came too late, and
+//! were to go back. So of many looks few may end in a move (docs/design/threads.md).
+
+use super::platform::atomic::{AtomicU32, Ordering};
+
+/// One of so many looks may. With 8 threads of sysbench lose nothing and with 32 neither, with 128 a twentieth.
+const LOOKS_A_MOVE: u32 = 16;
+/// So many moves may be put by: clients that have just come are soon served where they are.
+const MOVES_KEPT: u32 = 64;
+
+/// Of one post. Relaxed: who does not hold the post looks seldom, and a look that is not counted matters to nobody.
+pub(crate) struct Follows {
+    looks: AtomicU32,
+}
+
+impl Default for Follows {
+    fn default() -> Self {
+        Self { looks: AtomicU32::new(LOOKS_A_MOVE * MOVES_KEPT) }
+    }
+}
+
+impl Follows {
+    /// It was asked where a guest's client is. Whether the guest may go there, if that is `elsewhere`.
+    #[inline]
+    pub(crate) fn looked(&self, elsewhere: bool) -> bool {
+        let looks = (self.looks.load(Ordering::Relaxed) + 1).min(LOOKS_A_MOVE * MOVES_KEPT);
+        let may = elsewhere && looks >= LOOKS_A_MOVE;
+        self.looks.store(if may { looks - LOOKS_A_MOVE } else { looks }, Ordering::Relaxed);
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those who have come may all go; who goes to and fro may seldom; whose clients stay have moves put by, but not without end.
+    #[test]
+    fn few_of_many_looks_move() {
+        let follows = Follows::default();
+        let moves = |looks: u32, every: u32| (1..=looks).filter(|look| follows.looked(look % every == 0)).count() as u32;
+        assert_eq!(moves(MOVES_KEPT, 1), MOVES_KEPT);
+        let restless = LOOKS_A_MOVE * 1000;
+        assert!((1000..1010).contains(&moves(restless, 2)), "a move for each {LOOKS_A_MOVE} looks, and what was kept");
+        assert_eq!(moves(2 * LOOKS_A_MOVE * 100, 2 * LOOKS_A_MOVE), 100, "a client that stays for long is followed each time");
+        assert_eq!(moves(1_000_000, u32::MAX), 0);
+        assert!((MOVES_KEPT..MOVES_KEPT + 20).contains(&moves(4 * MOVES_KEPT, 1)));
+    }
+}
