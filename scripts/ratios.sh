@@ -1,6 +1,7 @@
 #!/bin/bash
 # ratios.sh: Altiplano beside MySQL 9.7, MySQL 5.6 and a server with canned answers, in alternating slices; prints the tables of docs/performance.md.
 #   SECONDS_ (5), ROUNDS (3), THREADS ("1,16,128,1024"), TPCC_THREADS ("1,16,128"), WORKLOADS, TARGET (release): as versus.py takes them
+#   PROGRAM: this build of Altiplano instead of one that is made now
 #   KEEP=1: the data of an earlier run is used again
 # Needs ../shared/peers (or PEERS=DIR) with its servers installed and a machine that does nothing else; takes half an hour.
 set -euo pipefail
@@ -11,8 +12,8 @@ export PEERS_HOME=${PEERS_HOME:-/var/tmp/peers}
 export PATH=$PEERS_HOME/bin:$PATH
 home=${RATIOS_HOME:-/var/tmp/altiplano-ratios} port=13307 canned=13308
 profile=${TARGET:-release} tables=4 size=100000 warehouses=4
-cargo build -q --profile "$profile" --bin altiplano
-program=target/$profile/altiplano
+program=${PROGRAM:-target/$profile/altiplano}
+[ -n "${PROGRAM:-}" ] || cargo build -q --profile "$profile" --bin altiplano
 mkdir -p "$home"; [ "${KEEP:-}" = 1 ] || rm -rf "$home/data"
 gcc -O2 -w -pthread "$peers/ceiling.c" -o "$home/ceiling"
 ulimit -n "$(ulimit -Hn)"

@@ -352,10 +352,10 @@ impl<S: Service> Front<S> {
         let processor = rustix::net::sockopt::socket_incoming_cpu(&guest.visitor.channel.socket);
         let Some(post) = processor.ok().and_then(|processor| self.processors.post_on(processor as usize)) else { return };
         let old = guest.visitor.guard.post;
-        let may_go = self.follows[old].looked(post != old);
         // Where all packets come in on one processor the others are not to be without guests.
         let fair = self.open.load(Ordering::Relaxed) / self.seats.len() as u32;
-        if may_go && self.seats[post].given() < fair + fair / 4 + 2 {
+        let would_go = post != old && self.seats[post].given() < fair + fair / 4 + 2;
+        if self.follows[old].looked(would_go) {
             self.seats[old].leave(guest);
             guest.visitor.guard.post = post;
         }

@@ -6,8 +6,8 @@
 
 use super::platform::atomic::{AtomicU32, Ordering};
 
-/// One of so many looks may. With 8 threads of sysbench lose nothing and with 32 neither, with 128 a twentieth.
-const LOOKS_A_MOVE: u32 = 16;
+/// One of so many looks may. A client with a thread for each of its connections loses nothing by 8; with 32 one of 1,024 threads lost 7 %, with 128 one of 128 threads 5 %.
+const LOOKS_A_MOVE: u32 = 8;
 /// So many moves may be put by: clients that have just come are soon served where they are.
 const MOVES_KEPT: u32 = 64;
 
@@ -23,11 +23,11 @@ impl Default for Follows {
 }
 
 impl Follows {
-    /// It was asked where a guest's client is. Whether the guest may go there, if that is `elsewhere`.
+    /// It was asked where a guest's client is. Whether the guest may go there now, if it would.
     #[inline]
-    pub(crate) fn looked(&self, elsewhere: bool) -> bool {
+    pub(crate) fn looked(&self, would_go: bool) -> bool {
         let looks = (self.looks.load(Ordering::Relaxed) + 1).min(LOOKS_A_MOVE * MOVES_KEPT);
-        let may = elsewhere && looks >= LOOKS_A_MOVE;
+        let may = would_go && looks >= LOOKS_A_MOVE;
         self.looks.store(if may { looks - LOOKS_A_MOVE } else { looks }, Ordering::Relaxed);
         may
     }
