@@ -20,7 +20,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from joins import peer_pid, thread_times
-from measure import start_server, stop_server
+from measure import log_bytes, start_server, stop_server
 
 COLUMNS = "id BIGINT NOT NULL PRIMARY KEY, a INT NOT NULL, b INT NOT NULL, note VARCHAR(60) NOT NULL, amount DECIMAL(12,2) NOT NULL, made DATETIME NOT NULL"
 KEYS = ["", ", KEY (a)", ", KEY (a), KEY (b, made)"]
@@ -144,19 +144,15 @@ class Side:
         self.client.ask(f"USE {database}")
         self.binary_log = bool(self.client.ask("SHOW VARIABLES LIKE 'log_bin_basename'")) and name != "ours"
 
-    def log_bytes(self):
-        redo = int(self.client.ask("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'")[0][1])
-        return redo + (sum(int(row[1]) for row in self.client.ask("SHOW BINARY LOGS")) if self.binary_log else 0)
-
     def measure(self, rows, work):
-        before, threads = self.log_bytes(), thread_times(self.pid)
+        before, threads = log_bytes(self.client, self.binary_log), thread_times(self.pid)
         begun = time.monotonic()
         work(self.client)
         seconds = time.monotonic() - begun
         after = thread_times(self.pid)
         grown = {task: after[task] - threads.get(task, 0) for task in after}
         micros = 1000 / rows
-        return {"rows/s": rows / seconds, "all": sum(grown.values()) * micros, "one": max(grown.values()) * micros, "log": (self.log_bytes() - before) / rows}
+        return {"rows/s": rows / seconds, "all": sum(grown.values()) * micros, "one": max(grown.values()) * micros, "log": (log_bytes(self.client, self.binary_log) - before) / rows}
 
 
 def inserts(path):

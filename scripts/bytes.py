@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from joins import peer_pid
-from measure import Client, start_server, stop_server
+from measure import Client, log_bytes, start_server, stop_server
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORKLOADS = "oltp_insert,oltp_update_index,oltp_update_non_index,oltp_delete"
@@ -30,20 +30,19 @@ class Server:
         self.client = Client(port)
 
     def written(self):
-        wanted = "'Innodb_os_log_written', 'Innodb_os_log_fsyncs', 'Com_insert', 'Com_update', 'Com_delete'"
+        wanted = "'Innodb_os_log_fsyncs', 'Com_insert', 'Com_update', 'Com_delete'"
         status = {name: int(value) for name, value in self.client.ask(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({wanted})")}
-        binary = sum(int(row[1]) for row in self.client.ask("SHOW BINARY LOGS")) if self.has_binary_log else 0
         disk = int(pathlib.Path(f"/proc/{self.pid}/io").read_text().split("write_bytes: ")[1].split()[0])
         made = status["Com_insert"] + status["Com_update"] + status["Com_delete"]
-        return made, [status["Innodb_os_log_written"] + binary, disk, status["Innodb_os_log_fsyncs"]]
+        return made, [log_bytes(self.client, self.has_binary_log), disk, status["Innodb_os_log_fsyncs"]]
 
     def measure(self, bench, workload, connections, seconds):
         """Log, disk and syncs for each statement that changes a row, of which each is a transaction."""
         first, before = self.written()
         command = ["run", "--server", f"127.0.0.1:{self.port}", "--workload", workload, "--connections", str(connections), "--seconds", str(seconds)]
-        subprocess.run([*bench, *command], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([*bench, *command], check=True, stdout=subprocess.DEVNULL)
         last, after = self.written()
-        return [(now - then) / (last - first) for now, then in zip(after, before)]
+        return [(later - earlier) / (last - first) for later, earlier in zip(after, before)]
 
 
 def main():
@@ -55,6 +54,9 @@ def main():
     parser.add_argument("--connections", default="1,16,128")
     parser.add_argument("--seconds", type=float, default=5)
     options = parser.parse_args()
+    workloads = options.workloads.split(",")
+    if unknown := set(workloads) - set(WORKLOADS.split(",")):
+        parser.error(f"each transaction must be one statement that changes a row, so no {', '.join(sorted(unknown))}: {WORKLOADS}")
     work = pathlib.Path(tempfile.mkdtemp(prefix="altiplano-bytes-", dir="/var/tmp"))
     server = start_server(options.binary, work / "data", options.port, "1G", [], work / "log")
     bench = [str(options.binary), "bench"]
@@ -66,7 +68,7 @@ def main():
             subprocess.run([*bench, "prepare", "--workload", "oltp_insert", "--server", f"127.0.0.1:{each.port}"], check=True, stdout=subprocess.DEVNULL)
         time.sleep(10)
         print("| workload | connections | server | log bytes | disk bytes | syncs of the log |\n|---|--:|---|--:|--:|--:|")
-        for workload in options.workloads.split(","):
+        for workload in workloads:
             for connections in options.connections.split(","):
                 for name, each in servers.items():
                     log, disk, syncs = each.measure(bench, workload, int(connections), options.seconds)

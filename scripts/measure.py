@@ -23,6 +23,12 @@ class Client:
         return rows
 
 
+def log_bytes(client, has_binary_log):
+    """Bytes of log that a server has written so far: its redo, and its binary log where it has one."""
+    redo = int(client.ask("SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'")[0][1])
+    return redo + (sum(int(row[1]) for row in client.ask("SHOW BINARY LOGS")) if has_binary_log else 0)
+
+
 def start_server(binary, data, port, pool, settings, log):
     """Starts a server and waits until it answers."""
     command = [binary, "--data-dir", data, "--port", port, "--buffer-pool-size", pool]

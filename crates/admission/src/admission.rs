@@ -359,6 +359,7 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::SPREAD;
     use crate::ticket::{Ticket, Work};
     use lock_manager::Cancel;
 
@@ -399,7 +400,7 @@ mod tests {
         let mut last = gate.claim(7).expect("free");
         assert_eq!((last.index, gate.states().count()), (7, 8));
         let mut beyond = gate.overdraw(u32::MAX).expect("free");
-        assert!(beyond.index >= 8 && beyond.index < 8 + 64);
+        assert!(beyond.index >= 8 && beyond.index < 8 + SPREAD);
         assert_eq!(gate.states().filter(|state| *state != State::Free).count(), 2);
         gate.set_limit(4);
         assert!(gate.rest(&mut last) && gate.rest(&mut beyond));

@@ -21,7 +21,7 @@ pub const SLOTS_MAX: u32 = 1024;
 /// Slots in all: some for overdrafts, and to make up for those that stand still.
 const SLOTS: u32 = SLOTS_MAX + 1024;
 /// Overdrafts begin to look for a slot at so many places.
-const SPREAD: u32 = 64;
+pub(crate) const SPREAD: u32 = 64;
 
 /// One of those who wait, in `pressure`.
 const WAITER: u64 = 1;
@@ -172,7 +172,7 @@ impl Gate {
         self.queue.0.lock().long_running
     }
 
-    /// States of the slots in use.
+    /// States of the slots that were ever taken; all others are free.
     pub(crate) fn states(&self) -> impl Iterator<Item = State> + '_ {
         self.reached().iter().map(Slot::state)
     }

@@ -346,16 +346,16 @@ impl<S: Service> Front<S> {
     /// reply from another processor wakes it by an interrupt, which costs a virtual machine some microseconds; so did more than half of the replies to sixteen threads of sysbench on two processors.
     fn follow_client(&self, guest: &mut Guest<S>) {
         guest.turns = guest.turns.wrapping_add(1);
-        if !guest.turns.is_multiple_of(FOLLOW_AFTER) || !self.processors.differ() {
+        let old = guest.visitor.guard.post;
+        if !guest.turns.is_multiple_of(FOLLOW_AFTER) || !self.processors.differ() || !self.follows[old].may() {
             return;
         }
         let processor = rustix::net::sockopt::socket_incoming_cpu(&guest.visitor.channel.socket);
         let Some(post) = processor.ok().and_then(|processor| self.processors.post_on(processor as usize)) else { return };
-        let old = guest.visitor.guard.post;
         // Where all packets come in on one processor the others are not to be without guests.
         let fair = self.open.load(Ordering::Relaxed) / self.seats.len() as u32;
-        let would_go = post != old && self.seats[post].given() < fair + fair / 4 + 2;
-        if self.follows[old].looked(would_go) {
+        if post != old && self.seats[post].given() < fair + fair / 4 + 2 {
+            self.follows[old].goes();
             self.seats[old].leave(guest);
             guest.visitor.guard.post = post;
         }
