@@ -12,7 +12,7 @@
 //!
 //! # Batches
 //! [`File::read_many`] and [`File::write_many`] have all their pieces in flight at once (`ring.rs`: io_uring) where the kernel lets them; a disk that
-//! does not know how does them one after another, and a crash in the middle leaves any of them done.
+//! does not know how does them one after another, and a crash in the middle leaves any of them done. [`Sends`] does the same for bytes to many sockets.
 //!
 //! # Start at
 //! `disk.rs` (the traits), then `sim_disk.rs`.
@@ -22,11 +22,13 @@ mod clock;
 mod disk;
 mod entropy;
 mod idle;
+mod kernel_ring;
 pub mod outside;
 mod overlay_disk;
 mod read_only_disk;
 mod real_disk;
 mod ring;
+mod sends;
 mod sim_disk;
 mod sim_faults;
 mod sim_file;
@@ -40,6 +42,7 @@ pub use idle::IdleTime;
 pub use overlay_disk::OverlayDisk;
 pub use read_only_disk::ReadOnlyDisk;
 pub use real_disk::{OpenError, RealDisk, open_unnamed};
+pub use sends::Sends;
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};
 pub use sim_faults::{ReadFault, WriteFault};
 pub use usage::ThreadUsage;

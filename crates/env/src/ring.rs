@@ -3,20 +3,17 @@
 //! Reads of places that follow each other in the file go to the kernel as one, into their buffers in turn: it costs the kernel nearly as much to begin a read
 //! of a page as of thirty, and the device is asked for long runs instead of many short ones. (Writes are put together by who makes them.)
 //!
-//! A call takes an idle ring (or makes one), submits its transfers, and does not return before the kernel has answered for each that it took: so the
-//! kernel never holds a buffer whose borrow is over. What is not answered for in full is left to the caller, who does it by a plain system call;
-//! so nothing here is an error, and a kernel without io_uring (or one that forbids it) only costs speed.
-//!
-//! `ALTIPLANO_IO_URING=0` in the environment keeps the server from using it: for tools that watch system calls.
+//! A call takes an idle ring (or makes one), submits its transfers, and does not return before the kernel has answered for each that it took ([`Ring`]). What is not
+//! answered for in full is left to the caller, who does it by a plain system call; so nothing here is an error, and a kernel without io_uring (or one that forbids it)
+//! only costs speed.
 
+use crate::kernel_ring::{DEPTH, Ring};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{opcode, squeue, types};
 use sync::atomic::{AtomicBool, Ordering};
 use sync::{Mutex, Rank};
 
-/// Transfers in flight in one ring.
-const DEPTH: u32 = 128;
 /// Bytes that one read of several places takes at most: longer ones would make the device's answer come late for the first of them.
 const RUN_BYTES_MAX: usize = 512 << 10;
 /// Places that one read fills at most.
@@ -34,25 +31,24 @@ pub(crate) enum Transfer<'b> {
 
 /// Idle rings.
 pub(crate) struct Rings {
-    idle: Mutex<Vec<IoUring>>,
+    idle: Mutex<Vec<Ring>>,
     /// The kernel has none for us (relaxed: advice).
     refused: AtomicBool,
 }
 
 impl Rings {
     pub(crate) fn new() -> Rings {
-        let off = std::env::var_os("ALTIPLANO_IO_URING").is_some_and(|value| value == "0");
-        Rings { idle: Mutex::new(Rank::Leaf, Vec::new()), refused: AtomicBool::new(off) }
+        Rings { idle: Mutex::new(Rank::Leaf, Vec::new()), refused: AtomicBool::new(Ring::is_forbidden()) }
     }
 
-    fn take(&self) -> Option<IoUring> {
+    fn take(&self) -> Option<Ring> {
         if self.refused.load(Ordering::Relaxed) {
             return None;
         }
         if let Some(ring) = self.idle.lock().pop() {
             return Some(ring);
         }
-        match IoUring::new(DEPTH) {
+        match Ring::new() {
             Ok(ring) => Some(ring),
             Err(error) => {
                 // Too many files or too little memory may pass; the rest is for ever.
@@ -69,7 +65,7 @@ impl Rings {
         let Some(mut ring) = self.take() else { return };
         let runs = runs_of(transfers);
         let mut from = 0;
-        for chunk in runs.chunks(DEPTH as usize) {
+        for chunk in runs.chunks(DEPTH) {
             let to = from + chunk.iter().sum::<usize>();
             if !run_chunk(&mut ring, file, &mut transfers[from..to], chunk, &mut done[from..to]) {
                 // The ring goes, with what it did not take.
@@ -139,40 +135,20 @@ fn entry(file: types::Fd, writes: bool, places: &[libc::iovec], offset: u64) -> 
 }
 
 /// Submits transfers, in up to [`DEPTH`] runs, and waits for all that the kernel takes. `false` when the ring is not to be used again.
-fn run_chunk(ring: &mut IoUring, file: &OwnedFd, transfers: &mut [Transfer<'_>], runs: &[usize], done: &mut [usize]) -> bool {
+fn run_chunk(ring: &mut Ring, file: &OwnedFd, transfers: &mut [Transfer<'_>], runs: &[usize], done: &mut [usize]) -> bool {
     let file = types::Fd(file.as_raw_fd());
     let (places, offsets): (Vec<_>, Vec<_>) = transfers.iter_mut().map(Transfer::place).unzip();
+    let mut batch = ring.begin();
     let mut from = 0;
     for run in runs {
         let writes = matches!(transfers[from], Transfer::Write(..));
         let entry = entry(file, writes, &places[from..from + run], offsets[from]).user_data(from as u64);
         from += run;
-        // SAFETY: buffers and file are borrowed by the caller of `run` for longer than this function runs, `places` lives as long and is not
-        // changed, and the function does not return before all entries that the kernel took are answered for; entries that it did not take go
-        // with the ring.
-        let pushed = unsafe { ring.submission().push(&entry) };
-        assert!(pushed.is_ok(), "an idle ring has {DEPTH} places");
+        // SAFETY: buffers and file are borrowed by the caller of `run` for longer than this function runs, `places` lives as long and is not changed.
+        let pushed = unsafe { batch.push(&entry) };
+        assert!(pushed, "an idle ring has {DEPTH} places");
     }
-    let (mut answered, mut sound) = (0, true);
-    loop {
-        let untaken = ring.submission().len();
-        while let Some(completion) = ring.completion().next() {
-            answered += 1;
-            note_done(&places, done, completion.user_data() as usize, usize::try_from(completion.result()).unwrap_or(0));
-        }
-        // After a failure only what the kernel has is waited for.
-        let expected = if sound { runs.len() } else { runs.len() - untaken };
-        if answered >= expected {
-            return sound;
-        }
-        match ring.submit_and_wait(expected - answered) {
-            Ok(_) => {}
-            Err(error) if matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
-            Err(_) if sound => sound = false,
-            // It cannot even be waited for; answers still come into shared memory.
-            Err(_) => sync::thread::yield_now(),
-        }
-    }
+    batch.finish(|first, result| note_done(&places, done, first as usize, usize::try_from(result).unwrap_or(0)))
 }
 
 /// Notes that the kernel moved so many bytes of the run that begins with the place `first`: they fill its places in turn.

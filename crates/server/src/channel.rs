@@ -12,6 +12,7 @@ use protocol::{ClientGone, ClientIo, ErrReply, PacketReader, PacketWriter, ReadE
 use session::connections::{Connection, Phase, STATEMENT_BYTES_KEPT, Stop};
 
 use crate::attention::{Attention, Pace};
+use crate::pool::REPLY_BYTES_MAX;
 use crate::socket::Socket;
 use crate::transport::Layers;
 
@@ -261,6 +262,22 @@ impl Channel {
         let sent = self.layers.send(&self.socket, &self.connection, self.out.bytes());
         self.out.clear();
         sent
+    }
+
+    /// Whether what was written can be sent by others, together with what they have to send.
+    #[inline]
+    pub(crate) fn may_be_sent_by_others(&self) -> bool {
+        self.layers.is_plain() && (1..=REPLY_BYTES_MAX).contains(&self.out.len())
+    }
+
+    /// Gives what was written to who sends it.
+    #[inline]
+    pub(crate) fn give_reply(&mut self, to: &mut Vec<u8>) {
+        self.book();
+        to.clear();
+        to.extend_from_slice(self.out.bytes());
+        self.connection.count_sent(to.len());
+        self.out.clear();
     }
 
     /// Writes an error and sends it; the client may already be gone.

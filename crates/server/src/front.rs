@@ -45,6 +45,8 @@ pub struct Front<S: Service> {
     rows: Rows<Guest<S>>,
     /// Those whose replies wait for the log.
     late: Late<Guest<S>>,
+    /// Replies of each post that are sent together; `None` where each is sent for itself.
+    mail: Option<Box<[CachePadded<turns::Mail<S>>]>>,
     /// Who serves them.
     posts: Arc<Posts<Thread>>,
     processors: Processors,
@@ -81,6 +83,7 @@ impl<S: Service> Front<S> {
             seats: (0..posts).map(|_| Ok(Seats::new(Epoll::new()?))).collect::<std::io::Result<_>>()?,
             rows: Rows::new(posts),
             late: Late::new(),
+            mail: if settings.replies_together { (0..posts).map(|_| turns::Mail::new().map(CachePadded::new)).collect() } else { None },
             follows: (0..posts).map(|_| CachePadded::default()).collect(),
             posts: Arc::new(Posts::new(posts)),
             attention: Attention::new(&processors, look, stands_in, many),
@@ -267,8 +270,18 @@ impl<S: Service> Front<S> {
     fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
         let attention = (!shared).then_some(&self.attention);
         let Guest { session, login, visitor: Visitor { channel, .. }, reply, .. } = guest;
-        if let Some(waited) = reply.take() {
-            if !Self::send_late(channel, session, &waited) {
+        if let Some(unsent) = reply.take() {
+            let sent = match unsent {
+                Unsent::Late { sequence, packets } => {
+                    let goes_on = Self::end_late(channel, session, sequence, &packets);
+                    if goes_on && shared && self.goes_with_others(channel) {
+                        return Next::Reply;
+                    }
+                    goes_on && channel.send()
+                }
+                Unsent::Rest(bytes) => channel.socket.send(&bytes, &channel.connection),
+            };
+            if !sent {
                 return Next::End;
             }
             waits = !(shared || self.is_crowded());
@@ -366,7 +379,7 @@ impl<S: Service> Front<S> {
             }
             if flow == Flow::Later {
                 if shared && channel.out.len() <= LATE_BYTES_MAX && !self.service.is_durable(session.awaits()) {
-                    *reply = Some(LateReply { sequence: place.reply_sequence(), packets: channel.out.bytes().into() });
+                    *reply = Some(Unsent::Late { sequence: place.reply_sequence(), packets: channel.out.bytes().into() });
                     channel.out.clear();
                     return Next::Wait;
                 }
@@ -377,6 +390,9 @@ impl<S: Service> Front<S> {
                 return Next::End;
             }
             channel.connection.end_command();
+            if shared && flow != Flow::Quit && self.goes_with_others(channel) {
+                return Next::Reply;
+            }
             if !channel.send() || flow == Flow::Quit {
                 return Next::End;
             }
@@ -387,16 +403,22 @@ impl<S: Service> Front<S> {
         }
     }
 
+    /// Whether the reply in a channel may be sent together with others.
+    #[inline]
+    fn goes_with_others(&self, channel: &mut Channel) -> bool {
+        self.mail.is_some() && channel.may_be_sent_by_others() && !channel.may_have_more()
+    }
+
     /// Ends a command whose reply has waited for the log; false when the connection is to end.
-    fn send_late(channel: &mut Channel, session: &mut S::Session, waited: &LateReply) -> bool {
-        channel.out.set_sequence(waited.sequence);
-        channel.out.append_numbered(&waited.packets);
-        Self::finish_late(channel, session, waited.sequence);
+    fn end_late(channel: &mut Channel, session: &mut S::Session, sequence: u8, packets: &[u8]) -> bool {
+        channel.out.set_sequence(sequence);
+        channel.out.append_numbered(packets);
+        Self::finish_late(channel, session, sequence);
         if channel.connection.stop_requested() == Stop::Connection {
             return false;
         }
         channel.connection.end_command();
-        channel.send()
+        true
     }
 
     /// Has the session finish a command that ended with [`Flow::Later`]. An error takes the place of the reply in the channel, which began with this sequence id.
@@ -463,19 +485,20 @@ struct Guest<S: Service> {
     visitor: Visitor<S>,
     /// While it is being served in turns, and in between if others may wait for it: what it has laid down for what is lent to it.
     lent: Option<turns::Lent<S>>,
-    /// What its client is to be told once its commit is durable.
-    reply: Option<LateReply>,
+    /// What its client is to be told before anything else.
+    reply: Option<Unsent>,
     /// How often it was served in turns.
     turns: u32,
     /// It asked for a slot of admission when it came last without holding anything.
     asks: bool,
 }
 
-/// A reply that waits for the log.
-struct LateReply {
-    /// Of its first packet, or of an error in its place.
-    sequence: u8,
-    packets: Box<[u8]>,
+/// A reply that is yet to be sent.
+enum Unsent {
+    /// It waits for the log. `sequence`: of its first packet, or of an error in its place.
+    Late { sequence: u8, packets: Box<[u8]> },
+    /// The client did not take it all at once.
+    Rest(Box<[u8]>),
 }
 
 /// Counts a connection out when its session has ended, however that came about.
@@ -493,6 +516,8 @@ struct OpenGuard<S: Service> {
 enum Next {
     /// It may be parked until its client speaks.
     Park,
+    /// Its reply is written, and may be sent by others; then it may be parked.
+    Reply,
     /// Its reply waits for the log.
     Wait,
     /// It ends.

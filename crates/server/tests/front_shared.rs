@@ -215,3 +215,82 @@ fn a_late_reply_may_be_an_error_or_none() {
     drop(streams);
     fixture.stop();
 }
+
+/// Where the kernel takes several replies at once they go so, as soon as several clients have spoken.
+#[test]
+fn replies_go_together_and_each_to_its_own_client() {
+    let fixture = Fixture::new();
+    let mut streams: Vec<_> = (0..200).map(|_| raw_login(&fixture)).collect();
+    let counts = || fixture.server.front().thread_counts();
+    until("many have gone together", || {
+        for (number, stream) in streams.iter_mut().enumerate() {
+            stream.write_all(&command(format!("\x03LENGTH {}", "x".repeat(number)).as_bytes())).expect("sent");
+        }
+        for (number, stream) in streams.iter_mut().enumerate() {
+            let (sequence, reply) = read_packet(stream);
+            assert_eq!((sequence, &reply[..2]), (1, &[0, 7 + number as u8][..]), "OK, and the length of the statement");
+        }
+        counts().replies_together > 1000 || env::Sends::new().is_none()
+    });
+    let counts = counts();
+    assert!(counts.replies_together >= 2 * counts.reply_batches);
+    drop(streams);
+    fixture.stop();
+}
+
+/// A client that does not read is told the rest once it does, and nobody else waits for it.
+#[test]
+fn a_client_that_does_not_read_gets_every_reply_in_the_end() {
+    let fixture = Fixture::new();
+    let (mut slow, mut others) = (raw_login(&fixture), (0..20).map(|_| raw_login(&fixture)).collect::<Vec<_>>());
+    ping(&mut slow);
+    let connection = fixture.service.connections.list().into_iter().min_by_key(|connection| connection.id()).expect("the first one");
+    let mut asked = 0;
+    // Short enough to go together with others; many of them fill the buffers of both sockets.
+    until("it is written to in vain", || {
+        for stream in &mut others {
+            stream.write_all(&command(b"\x0E")).expect("sent");
+        }
+        slow.write_all(&command(b"\x03ROWS 20")).expect("sent");
+        asked += 1;
+        others.iter_mut().for_each(|stream| assert_eq!(read_packet(stream).1[0], 0));
+        connection.phase() == session::connections::Phase::Writing
+    });
+    // What it asks now is read once its replies have been sent.
+    slow.write_all(&command(b"\x0E")).expect("sent");
+    others.iter_mut().for_each(ping);
+    for _ in 0..asked {
+        let packets: Vec<_> = (0..24).map(|_| read_packet(&mut slow)).collect();
+        assert!(packets.iter().map(|(sequence, _)| usize::from(*sequence)).eq(1..25));
+        assert!(packets[3..23].iter().all(|(_, row)| row.len() == packets[3].1.len()));
+    }
+    assert_eq!(read_packet(&mut slow).1[0], 0);
+    drop((slow, others));
+    fixture.stop();
+}
+
+/// Clients that go before they are answered end, and cost nobody else a reply.
+#[test]
+fn clients_that_go_before_they_are_answered_end_alone() {
+    let fixture = Fixture::new();
+    for round in 0..20 {
+        let mut streams: Vec<_> = (0..40).map(|_| raw_login(&fixture)).collect();
+        for stream in &mut streams {
+            stream.write_all(&command(b"\x03ROWS 5")).expect("sent");
+        }
+        let mut number = 0;
+        streams.retain(|_| {
+            number += 1;
+            (number + round) % 3 > 0
+        });
+        for stream in &mut streams {
+            assert!((0..9).map(|_| read_packet(stream).0).eq(1..10));
+        }
+        let left = streams.len() as u32;
+        until("the others have ended", || fixture.service.connections.count() == left);
+        streams.iter_mut().for_each(ping);
+        drop(streams);
+        until("all have ended", || fixture.service.connections.count() == 0);
+    }
+    fixture.stop();
+}

@@ -47,6 +47,42 @@ fn the_variable_is_shown_and_fixed() {
     assert_eq!(code(&connection.query_drop("SET GLOBAL altiplano_shared_threads_from = 8").expect_err("only at start")), 1238);
 }
 
+/// Off, each reply is sent for itself; either way each client gets its own.
+#[test]
+fn replies_go_together_unless_that_is_off() {
+    for together in [0, 1] {
+        let setting = format!("altiplano_replies_together={together}");
+        let server = numbers::server(&["--set", &setting, "--set", "altiplano_shared_threads_from=0"], 1000);
+        let mut watcher = connect(&server);
+        assert_eq!(code(&watcher.query_drop("SET GLOBAL altiplano_replies_together = 0").expect_err("only at start")), 1238);
+        let sent = |watcher: &mut Conn| {
+            let list: Vec<(String, u64)> = watcher.query("SHOW GLOBAL STATUS LIKE 'Altiplano_repl%'").expect("counters");
+            list.into_iter().collect::<HashMap<_, _>>()
+        };
+        let mut clients: Vec<Conn> = (0..32).map(|_| connect(&server)).collect();
+        until("all have been answered many times, and together", || {
+            std::thread::scope(|scope| {
+                for (client, connection) in clients.iter_mut().enumerate() {
+                    scope.spawn(move || {
+                        for n in 0..20 {
+                            let id = 1 + (client * 20 + n) as u64;
+                            let found = connection.exec_first::<u64, _, _>("SELECT id FROM n WHERE id = ?", (id,)).expect("a row");
+                            assert_eq!(found, Some(id));
+                            connection.exec_drop("UPDATE n SET v = v + 1 WHERE id = ?", (id,)).expect("an update");
+                        }
+                    });
+                }
+            });
+            let sent = sent(&mut watcher);
+            assert!(sent["Altiplano_replies_together"] >= 2 * sent["Altiplano_reply_batches"]);
+            sent["Altiplano_replies_together"] > 100 || together == 0 || env::Sends::new().is_none()
+        });
+        assert_eq!(sent(&mut watcher)["Altiplano_replies_together"] > 0, together == 1 && env::Sends::new().is_some());
+        let uneven: Option<u64> = watcher.query_first("SELECT COUNT(DISTINCT v) FROM n WHERE id <= 640").expect("a count");
+        assert_eq!(uneven, Some(1), "each row was changed as often as all others");
+    }
+}
+
 #[test]
 fn sessions_are_parked_from_that_many_connections_on_and_no_longer_below() {
     let server = server(20);

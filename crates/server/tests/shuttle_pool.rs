@@ -1,5 +1,5 @@
 //! Random schedules of the sources behind parked sessions: no guest is lost, in two hands, or left; a post has one holder at most, and does not stay vacant while a member rests; the
-//! crew's monitor does not sleep while a holder serves; who waits for the log is given back, once, when it is durable. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
+//! crew's monitor does not sleep while a holder serves; who waits for the log is given back, once, when it is durable; no reply stays at a post that went from hand to hand. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
 
 #![allow(clippy::disallowed_types)] // shuttle's are behind the same names
 
@@ -60,6 +60,8 @@ mod pool {
     pub(crate) use crate::platform;
     #[path = "late.rs"]
     pub(crate) mod late;
+    #[path = "outbox.rs"]
+    pub(crate) mod outbox;
     #[path = "posts.rs"]
     pub(crate) mod posts;
     #[path = "seats.rs"]
@@ -67,6 +69,7 @@ mod pool {
 }
 
 use pool::late::Late;
+use pool::outbox::{Outbox, PATIENCE, Replies, TOGETHER, while_held};
 use pool::posts::{Doing, Posts, Worker};
 use pool::seats::{Kept, Poller, Seats, Sits, Ticket, Watch};
 
@@ -487,4 +490,98 @@ fn who_waits_for_the_log_is_given_back_when_it_is_durable() {
         assert_eq!(given, [1, 2, 3, 4]);
     };
     SCHEDULES.check(model, &["late_told_too_early"]);
+}
+
+/// Two members at one post. Each second statement blocks: its member hands the post on and waits until the client of the statement before has its reply, as one does that waits for that client's lock. Everybody gets
+/// theirs, once. (A reply that stays where it is makes somebody wait for ever, which shuttle tells, or is missing in the end.)
+#[test]
+fn no_reply_stays_at_a_post_that_is_handed_on() {
+    const GUESTS: u32 = 4;
+    let model = || {
+        let (posts, outbox) = (Arc::new(Posts::new(1)), Arc::new(Outbox::new()));
+        posts.open(|_| false);
+        let (taken, told) = (Arc::new(AtomicU32::new(0)), Arc::new((Mutex::new(Vec::new()), Condvar::new())));
+        let members: Vec<_> = (0..2)
+            .map(|_| {
+                let (posts, outbox, taken, told) = (Arc::clone(&posts), Arc::clone(&outbox), Arc::clone(&taken), Arc::clone(&told));
+                thread::spawn(move || {
+                    let member = posts.enlist(0, Anyone);
+                    let send = |replies: &mut Replies<u32>| {
+                        if outbox.take(replies) {
+                            replies.drain(|guest, reply| {
+                                assert_eq!(reply, guest.to_le_bytes());
+                                told.0.lock().expect("model mutex").push(*guest);
+                            });
+                            told.1.notify_all();
+                        }
+                    };
+                    let serve = |replies: &mut Replies<u32>| {
+                        while posts.holds(&member) {
+                            let guest = taken.fetch_add(1, Ordering::SeqCst);
+                            if guest >= GUESTS {
+                                // None at hand: the holder sends before it waits for more, or finds that all is over.
+                                send(replies);
+                                posts.close();
+                                posts.hand_on(&member);
+                                return;
+                            }
+                            if guest % 2 == 1 {
+                                posts.hand_on(&member);
+                                let list = told.0.lock().expect("model mutex");
+                                drop(told.1.wait_while(list, |list| !list.contains(&(guest - 1))).expect("model mutex"));
+                            }
+                            outbox.add(Box::new(guest), &guest.to_le_bytes(), std::time::Instant::now());
+                        }
+                    };
+                    let mut replies = Replies::default();
+                    while posts.obtain(&member, true, || {}) {
+                        while_held(&mut replies, send, serve);
+                    }
+                    posts.leave(&member);
+                })
+            })
+            .collect();
+        members.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        let mut told = told.0.lock().expect("model mutex").clone();
+        told.sort_unstable();
+        assert_eq!(told, [0, 1, 2, 3]);
+    };
+    SCHEDULES.check(model, &["replies_not_taken_over", "last_reply_left"]);
+}
+
+/// One adds replies while another takes them; then they are due when they are many, or the first of them is old.
+#[test]
+fn each_guest_keeps_its_reply_and_all_are_due_when_they_are_many_or_old() {
+    const GUESTS: usize = 5;
+    let text = |guest: usize| vec![b'a' + guest as u8; guest % 3];
+    let model = move || {
+        let (outbox, now) = (Arc::new(Outbox::new()), std::time::Instant::now());
+        let takes = thread::spawn({
+            let outbox = Arc::clone(&outbox);
+            move || {
+                let (mut replies, mut taken) = (Replies::default(), Vec::new());
+                while taken.len() < GUESTS {
+                    if outbox.take(&mut replies) {
+                        let seen: Vec<_> = replies.iter().map(|(guest, reply)| (*guest, reply.to_vec())).collect();
+                        let before = taken.len();
+                        replies.drain(|guest, reply| taken.push((*guest, reply.to_vec())));
+                        assert_eq!(taken[before..], seen);
+                        assert_eq!(replies.len(), 0);
+                    }
+                    thread::yield_now();
+                }
+                taken
+            }
+        });
+        (0..GUESTS).for_each(|guest| assert!(!outbox.add(Box::new(guest), &text(guest), now)));
+        let taken = takes.join().expect("no panic");
+        assert!(taken.into_iter().eq((0..GUESTS).map(|guest| (guest, text(guest)))), "each once, in turn");
+        let due = |guests: usize, now| (0..guests).map(|guest| outbox.add(Box::new(guest), b"", now)).position(|due| due);
+        let take = || outbox.take(&mut Replies::default());
+        assert_eq!((due(TOGETHER, now), take(), take()), (Some(TOGETHER - 1), true, false));
+        assert_eq!((due(1, now), due(1, now + PATIENCE), due(1, now + PATIENCE * 2)), (None, None, Some(0)));
+        assert!(take());
+        assert_eq!(due(1, now + PATIENCE * 2), None, "the first one again");
+    };
+    SCHEDULES.check(model, &[]);
 }

@@ -598,6 +598,10 @@ pub struct ThreadCounts {
     pub looks_in_vain: u64,
     /// How often the thread that keeps a processor busy beside a lone client was called.
     pub stand_ins: u64,
+    /// Replies that went to the kernel together with others.
+    pub replies_together: u64,
+    /// In so many calls.
+    pub reply_batches: u64,
 }
 
 impl Default for Connections {

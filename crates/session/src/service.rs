@@ -35,6 +35,8 @@ pub struct FrontSettings {
     pub look_for_client: Duration,
     /// `altiplano_stand_in`: on two processors a client of the same machine is not looked for; a thread keeps the other processor busy, so that the client stays beside its thread.
     pub stand_in: bool,
+    /// `altiplano_replies_together`: where sessions share threads, short replies go to the kernel some at a time; asked at start only.
+    pub replies_together: bool,
     /// `max_allowed_packet`.
     pub max_allowed_packet: usize,
     /// `connect_timeout`.
@@ -64,6 +66,7 @@ impl Default for FrontSettings {
             rest_after: Duration::from_secs(3),
             look_for_client: Duration::from_micros(50),
             stand_in: true,
+            replies_together: true,
             max_allowed_packet: 64 << 20,
             connect_timeout: Duration::from_secs(10),
             wait_timeout: Duration::from_secs(28_800),

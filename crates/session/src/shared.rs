@@ -362,6 +362,7 @@ impl Service for SqlService {
             rest_after: shared.seconds("altiplano_rest_after"),
             look_for_client: Duration::from_micros(shared.number("altiplano_look_for_client")),
             stand_in: shared.number("altiplano_stand_in") == 1,
+            replies_together: shared.number("altiplano_replies_together") == 1,
             thread_cache_size: shared.number("thread_cache_size") as u32,
             max_allowed_packet: shared.number("max_allowed_packet") as usize,
             connect_timeout: shared.seconds("connect_timeout"),

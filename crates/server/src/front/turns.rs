@@ -3,18 +3,20 @@
 //! With few connections a session has a thread of its own, which waits for its client's next command, but only for some seconds (`altiplano_rest_after`). Then the session gives
 //! back its memory and is parked, and the thread goes. When the client speaks again, the holder of the post hands that on, and is the session's own thread from then on.
 
-use super::{Front, Guest, Next};
+use super::{Front, Guest, Next, Unsent};
 use crate::channel::{Buffers, Channel};
-use crate::pool::{Kept, Kind, Member, NEW, Posts, Seats, Sits, Thread, Ticket, Watch, Worker};
+use crate::pool::{Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, TOGETHER, Thread, Ticket, Watch, Worker, while_held};
 use crate::stand_in::StandIn;
 use crate::threads::{self, After};
+use env::Sends;
 use session::connections::ThreadCounts;
 use session::service::{Service, Session};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use sync::blocking::{self, GivesWay};
+use sync::{Mutex, Rank};
 
 /// Newcomers are let in while fewer wait for slots of admission: enough that admission sees that its slots are wanted, and that one which becomes free finds its next at once.
 const SLOTS_AWAITED: u32 = 4;
@@ -57,6 +59,32 @@ struct Lookout {
     other: usize,
 }
 
+/// A post's replies that are sent together, and by what.
+pub(super) struct Mail<S: Service> {
+    outbox: Outbox<Guest<S>>,
+    sends: Mutex<Sends>,
+    /// Replies that went together, and in how many calls. (Relaxed: figures.)
+    sent: [AtomicU64; 2],
+}
+
+impl<S: Service> Mail<S> {
+    /// `None` where the kernel does not send several at once.
+    pub(super) fn new() -> Option<Self> {
+        const { assert!(TOGETHER <= Sends::MAX) };
+        Some(Self { outbox: Outbox::new(), sends: Mutex::new(Rank::Leaf, Sends::new()?), sent: Default::default() })
+    }
+}
+
+/// What the holder of a post needs to send.
+struct Desk<S: Service> {
+    /// The reply of who was served last.
+    reply: Vec<u8>,
+    /// What is just being sent, with its guests.
+    replies: Replies<Guest<S>>,
+    /// How much of each was sent.
+    sent: Vec<usize>,
+}
+
 /// A member of the crew is about to block.
 struct HandsOn {
     posts: Arc<Posts<Thread>>,
@@ -74,6 +102,7 @@ impl<S: Service> Front<S> {
     pub fn thread_counts(&self) -> ThreadCounts {
         let (parked, resting) = self.seats.iter().map(Seats::count).fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
         let (looks_found, looks_in_vain) = self.attention.looks();
+        let sent = |what: usize| self.mail.iter().flatten().map(|mail| mail.sent[what].load(Ordering::Relaxed)).sum();
         ThreadCounts {
             created: self.threads.created(),
             cached: self.threads.cached(),
@@ -83,6 +112,8 @@ impl<S: Service> Front<S> {
             looks_found,
             looks_in_vain,
             stand_ins: self.attention.stand_in().map_or(0, StandIn::calls),
+            replies_together: sent(0),
+            reply_batches: sent(1),
         }
     }
 
@@ -149,9 +180,18 @@ impl<S: Service> Front<S> {
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
     fn serve_while_holding(&self, member: &Member<Thread>) -> Option<Box<Guest<S>>> {
+        let mut desk = Desk { reply: Vec::new(), replies: Replies::default(), sent: Vec::new() };
+        while_held(&mut desk, |desk| self.send_together(member.post(), desk), |desk| self.serve_in_turns(member, desk))
+    }
+
+    fn serve_in_turns(&self, member: &Member<Thread>, desk: &mut Desk<S>) -> Option<Box<Guest<S>>> {
         let mut lookout = Lookout { post: member.post(), looked: Instant::now(), other: member.post() };
         while self.posts.holds(member) {
-            let Some(mut guest) = self.next_guest(&mut lookout) else {
+            let at_hand = self.guest_at_hand(&mut lookout).or_else(|| {
+                self.send_together(member.post(), desk);
+                self.next_guest(&mut lookout)
+            });
+            let Some(mut guest) = at_hand else {
                 // All is over, for everybody here.
                 self.posts.hand_on(member);
                 return None;
@@ -164,24 +204,77 @@ impl<S: Service> Front<S> {
             }
             guest.visitor.channel.comes_in_turn(&self.attention, lookout.looked);
             self.posts.begins(member);
-            self.guarded(guest.visitor.guard.id, || self.serve_shared(guest));
+            let mut due = false;
+            self.guarded(guest.visitor.guard.id, || due = self.serve_shared(member.post(), guest, &mut desk.reply));
+            if due {
+                self.send_together(member.post(), desk);
+            }
             self.posts.ends(member);
         }
         None
+    }
+
+    /// Sends the replies that wait at a post. Their guests wait for their clients again; those whose clients have spoken already, or did not take all, are served next.
+    fn send_together(&self, post: usize, desk: &mut Desk<S>) {
+        let Some(mail) = &self.mail else { return };
+        let mail = &mail[post];
+        let Desk { replies, sent, .. } = desk;
+        if !mail.outbox.take(replies) {
+            return;
+        }
+        if replies.len() > 1 {
+            mail.sent[0].fetch_add(replies.len() as u64, Ordering::Relaxed);
+            mail.sent[1].fetch_add(1, Ordering::Relaxed);
+            mail.sends.lock().send(replies.iter().map(|(guest, reply)| (guest.as_fd(), reply)), sent);
+        } else {
+            sent.clear();
+            sent.extend(replies.iter().map(|(guest, reply)| guest.visitor.channel.socket.send_at_once(reply)));
+        }
+        let (mut sent, mut in_row) = (sent.iter(), false);
+        replies.drain(|guest, reply| {
+            if let Err(guest) = self.park_answered(guest, reply, sent.next().copied().unwrap_or(0)) {
+                self.rows.add_engaged(post, guest);
+                in_row = true;
+            }
+        });
+        // Another may hold the post by now, and wait.
+        if in_row && self.posts.take_idle(post) {
+            self.seats[post].poller().call();
+        }
+    }
+
+    /// A guest waits for its client again if all of its reply was sent. Given back if it is to be served: its client did not take all, or has gone, or has spoken already, or it cannot be watched, which is seen to there.
+    fn park_answered(&self, mut guest: Box<Guest<S>>, reply: &[u8], sent: usize) -> Result<(), Box<Guest<S>>> {
+        if sent < reply.len() {
+            guest.reply = Some(Unsent::Rest(reply[sent..].into()));
+            return Err(guest);
+        }
+        self.follow_client(&mut guest);
+        self.seats[guest.visitor.guard.post].park(guest, Watch::Always).map_err(|kept| match kept {
+            Kept::Spoken(mut guest) => {
+                guest.visitor.channel.expect_more();
+                guest
+            }
+            Kept::Unwatched(guest) => guest,
+        })
+    }
+
+    /// The next one to be served of those who stand here, without a look whether others have spoken, if there is one.
+    fn guest_at_hand(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
+        let post = lookout.post;
+        if let Some(guest) = self.rows.pop(post, Kind::Engaged) {
+            return Some(guest);
+        }
+        // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
+        let is_new = NEW.iter().any(|kind| self.rows.has_at(post, *kind)) && lookout.looked.elapsed() < LOOK_AFTER;
+        if is_new { self.newcomer(lookout) } else { None }
     }
 
     /// The next one to be served by who holds this post; waits for it. `None` when all is over.
     fn next_guest(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
         loop {
-            if let Some(guest) = self.rows.pop(post, Kind::Engaged) {
-                return Some(guest);
-            }
-            // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
-            if NEW.iter().any(|kind| self.rows.has_at(post, *kind))
-                && lookout.looked.elapsed() < LOOK_AFTER
-                && let Some(guest) = self.newcomer(lookout)
-            {
+            if let Some(guest) = self.guest_at_hand(lookout) {
                 return Some(guest);
             }
             lookout.looked = Instant::now();
@@ -297,8 +390,8 @@ impl<S: Service> Front<S> {
             .find_map(|kind| self.rows.pop_elsewhere(lookout.post, kind))
     }
 
-    /// Serves a guest whose client has spoken until it waits for its client again.
-    fn serve_shared(&self, mut guest: Box<Guest<S>>) {
+    /// Serves a guest whose client has spoken, at this post, until it waits for its client again. True when the replies that wait at the post are to be sent; `reply` is for this one's.
+    fn serve_shared(&self, post: usize, mut guest: Box<Guest<S>>, reply: &mut Vec<u8>) -> bool {
         // Who holds something keeps what was lent to it; whose reply has waited is in the middle of a command.
         let mut is_new = guest.lent.is_none() && guest.reply.is_none();
         if guest.lent.is_none() {
@@ -314,13 +407,22 @@ impl<S: Service> Front<S> {
             }
             match next {
                 Next::Park => {}
+                Next::Reply => {
+                    guest.visitor.channel.give_reply(reply);
+                    if guest.session.holds_nothing() {
+                        self.lay_down(&mut guest);
+                    }
+                    return self.mail.as_ref().is_some_and(|mail| mail[post].outbox.add(guest, reply, Instant::now()));
+                }
                 Next::Wait => {
                     self.lay_down(&mut guest);
-                    return self.late.add(guest.session.awaits(), guest);
+                    self.late.add(guest.session.awaits(), guest);
+                    return false;
                 }
                 Next::End => {
                     self.lay_down(&mut guest);
-                    return Self::end(*guest);
+                    Self::end(*guest);
+                    return false;
                 }
             }
             if guest.session.holds_nothing() {
@@ -328,7 +430,7 @@ impl<S: Service> Front<S> {
             }
             self.follow_client(&mut guest);
             match self.seats[guest.visitor.guard.post].park(guest, Watch::Always) {
-                Ok(()) => return,
+                Ok(()) => return false,
                 Err(Kept::Spoken(kept)) => {
                     (guest, waits) = (kept, false);
                     guest.visitor.channel.expect_more();

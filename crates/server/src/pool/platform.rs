@@ -1,4 +1,4 @@
-//! What `seats.rs`, `posts.rs` and `late.rs` take from outside, so that their model test can compile them over a model checker.
+//! What `seats.rs`, `posts.rs`, `late.rs` and `outbox.rs` take from outside, so that their model test can compile them over a model checker.
 
 pub(crate) use std::sync::OnceLock;
 pub(crate) use sync::{Arc, CachePadded, Mutex, Rank, Signal, atomic};
@@ -18,6 +18,8 @@ pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> 
 /// - `look_before_sleeping`: the monitor looks whether anybody serves before it says that it sleeps.
 /// - `rests_beside_a_vacant_post`: who comes to rest does not look whether its post is vacant.
 /// - `late_told_too_early`: who waits for the log tells so before its guest is there.
+/// - `replies_not_taken_over`: who begins to hold a post does not send the replies that its last holder has left.
+/// - `last_reply_left`: who has lost its post does not send the reply of the statement that it was at.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {
     false

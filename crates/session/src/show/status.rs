@@ -294,6 +294,8 @@ fn counter_list(shared: &Shared) -> Vec<(&'static str, u64)> {
         ("Table_open_cache_overflows", tables.overflows),
         ("Altiplano_looks_found", threads.looks_found),
         ("Altiplano_looks_in_vain", threads.looks_in_vain),
+        ("Altiplano_replies_together", threads.replies_together),
+        ("Altiplano_reply_batches", threads.reply_batches),
         ("Altiplano_sessions_parked", threads.parked.into()),
         ("Altiplano_sessions_resting", threads.resting.into()),
         ("Altiplano_stand_ins", threads.stand_ins),

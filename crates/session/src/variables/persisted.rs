@@ -26,6 +26,7 @@ const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Variables that SET refuses and a start reads: PERSIST_ONLY keeps them.
 const READ_AT_START: &[&str] = &[
     "altiplano_look_for_client",
+    "altiplano_replies_together",
     "altiplano_shared_threads_at_work",
     "altiplano_shared_threads_from",
     "altiplano_stand_in",

@@ -167,6 +167,7 @@ pub static DEFINITIONS: &[Definition] = &[
     fixed(number("altiplano_look_for_client", Global, "50", 0, 1_000_000)),
     // 0: what the machine or the control group has, less a tenth.
     number("altiplano_memory_limit", Global, "0", 0, MAX),
+    fixed(switch("altiplano_replies_together", Global, "1")),
     // What wakes up after a silence pays a tenth of a millisecond; below a second, many of them would.
     number("altiplano_rest_after", Global, "3", 0, 31_536_000),
     // Where sharing began to gain by measurement (docs/design/threads.md).
