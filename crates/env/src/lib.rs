@@ -42,7 +42,7 @@ pub use idle::IdleTime;
 pub use overlay_disk::OverlayDisk;
 pub use read_only_disk::ReadOnlyDisk;
 pub use real_disk::{OpenError, RealDisk, open_unnamed};
-pub use sends::Sends;
+pub use sends::{Sends, send_at_once};
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};
 pub use sim_faults::{ReadFault, WriteFault};
 pub use usage::ThreadUsage;

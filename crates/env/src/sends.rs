@@ -1,11 +1,12 @@
 //! [`Sends`]: bytes for many sockets by one call of the kernel.
 //!
-//! What was not sent is the caller's to send by a plain call: so nothing here is an error, and a kernel without io_uring (or one that forbids it, as rules of containers do) only costs speed.
+//! What the ring has no room for goes by a plain call each, as does all once a ring has failed: so nothing here is an error.
 
-use crate::kernel_ring::{DEPTH, Ring};
+use crate::kernel_ring::Ring;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use io_uring::{opcode, types};
+use rustix::net::SendFlags;
 
 /// See the module.
 pub struct Sends {
@@ -13,15 +14,12 @@ pub struct Sends {
 }
 
 impl Sends {
-    /// Most sockets of one call.
-    pub const MAX: usize = DEPTH;
-
     /// `None` where the kernel has no ring for us, or the environment forbids it (`ALTIPLANO_IO_URING=0`).
     pub fn new() -> Option<Sends> {
         if Ring::is_forbidden() { None } else { Ring::new().ok().map(|ring| Sends { ring }) }
     }
 
-    /// Sends to each socket what it takes at once; waits for none. In `sent`, which is made as long as there are sockets, how many bytes of each: 0 where a socket took none, has gone, or is one of more than [`Sends::MAX`].
+    /// Sends to each socket what it takes at once; waits for none. In `sent`, which is made as long as there are sockets, how many bytes of each: 0 where a socket took none, or has gone.
     pub fn send<'a>(&mut self, replies: impl Iterator<Item = (BorrowedFd<'a>, &'a [u8])>, sent: &mut Vec<usize>) {
         sent.clear();
         let mut batch = self.ring.begin();
@@ -30,9 +28,9 @@ impl Sends {
                 .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT)
                 .build()
                 .user_data(sent.len() as u64);
-            sent.push(0);
             // SAFETY: socket and bytes are borrowed for longer than this function runs, so nobody changes them meanwhile.
-            let _ = unsafe { batch.push(&entry) };
+            let pushed = unsafe { batch.push(&entry) };
+            sent.push(if pushed { 0 } else { send_at_once(socket, bytes) });
         }
         let note = |at: u64, result: i32| {
             if let Some(sent) = sent.get_mut(at as usize) {
@@ -41,6 +39,11 @@ impl Sends {
         };
         batch.finish(note);
     }
+}
+
+/// Sends what the socket takes at once; 0 when that is nothing, or it has gone.
+pub fn send_at_once(socket: BorrowedFd<'_>, bytes: &[u8]) -> usize {
+    rustix::net::send(socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).unwrap_or(0)
 }
 
 impl std::fmt::Debug for Sends {
@@ -52,6 +55,7 @@ impl std::fmt::Debug for Sends {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel_ring::DEPTH;
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
@@ -85,8 +89,17 @@ mod tests {
         }
         sends.send(std::iter::empty(), &mut sent);
         assert!(sent.is_empty());
-        let many = (0..Sends::MAX + 3).map(|_| (pairs[0].1.as_fd(), &texts[0][..]));
-        sends.send(many, &mut sent);
-        assert_eq!((sent.iter().sum::<usize>(), sent.len()), (Sends::MAX, Sends::MAX + 3), "what there is no room for is left");
+        let many = || (0..DEPTH + 3).map(|_| (pairs[0].1.as_fd(), &texts[0][..]));
+        sends.send(many(), &mut sent);
+        assert_eq!(sent, vec![1; DEPTH + 3], "what there is no room for is sent as well");
+        // A batch that was dropped ends the ring; all goes as before.
+        let nothing = io_uring::opcode::Nop::new().build();
+        // SAFETY: it points to nothing.
+        assert!(unsafe { sends.ring.begin().push(&nothing) });
+        sends.send(many(), &mut sent);
+        assert_eq!(sent, vec![1; DEPTH + 3]);
+        let mut got = vec![7; 2 * (DEPTH + 3)];
+        pairs[0].0.read_exact(&mut got).expect("what was sent");
+        assert!(got.iter().all(|byte| *byte == 0));
     }
 }

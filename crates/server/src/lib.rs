@@ -1,7 +1,7 @@
 //! The network front of Altiplano and the `altiplano` program: listener, thread per connection, authentication, shutdown.
 //!
 //! # Invariants
-//! 1. One thread serves one connection, or (`pool`) several in turns; a small command costs one receive and one send.
+//! 1. One thread serves one connection, or (`pool`) several in turns; a small command costs one receive and one send, or in turns a share of one.
 //! 2. Whatever a client sends, at most its own connection ends.
 //! 3. A session is dropped (and so rolled back) before its connection is counted as ended; a stop waits for that count.
 //!

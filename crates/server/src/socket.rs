@@ -83,11 +83,6 @@ impl Socket {
         }
     }
 
-    /// Sends what is taken without a wait; 0 when nothing is, or the connection broke.
-    pub fn send_at_once(&self, bytes: &[u8]) -> usize {
-        rustix::net::send(&*self.0, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).unwrap_or(0)
-    }
-
     /// Sends what is taken without a wait, of several pieces; `Some(0)` when nothing is. `None` when the connection broke.
     pub fn send_now(&self, pieces: &[IoSlice<'_>]) -> Option<usize> {
         let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;

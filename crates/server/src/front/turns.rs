@@ -5,7 +5,7 @@
 
 use super::{Front, Guest, Next, Unsent};
 use crate::channel::{Buffers, Channel};
-use crate::pool::{Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, TOGETHER, Thread, Ticket, Watch, Worker, while_held};
+use crate::pool::{Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Thread, Ticket, Watch, Worker, while_held};
 use crate::stand_in::StandIn;
 use crate::threads::{self, After};
 use env::Sends;
@@ -70,12 +70,11 @@ pub(super) struct Mail<S: Service> {
 impl<S: Service> Mail<S> {
     /// `None` where the kernel does not send several at once.
     pub(super) fn new() -> Option<Self> {
-        const { assert!(TOGETHER <= Sends::MAX) };
         Some(Self { outbox: Outbox::new(), sends: Mutex::new(Rank::Leaf, Sends::new()?), sent: Default::default() })
     }
 }
 
-/// What the holder of a post needs to send.
+/// What a member of the crew needs to send, made once: a post may be handed on at each statement.
 struct Desk<S: Service> {
     /// The reply of who was served last.
     reply: Vec<u8>,
@@ -162,10 +161,10 @@ impl<S: Service> Front<S> {
     fn serve_at(self: &Arc<Self>, post: usize) -> After {
         let member = self.posts.enlist(post, self.processors.this_thread(post));
         blocking::tell(Some(Arc::new(HandsOn { posts: Arc::clone(&self.posts), member: Arc::clone(&member) })));
-        let mut alone = None;
+        let (mut alone, mut desk) = (None, Desk { reply: Vec::new(), replies: Replies::default(), sent: Vec::new() });
         while alone.is_none() && self.posts.obtain(&member, self.is_crowded(), threads::give_back_free) {
             member.worker().pin();
-            alone = self.serve_while_holding(&member);
+            alone = while_held(&mut desk, |desk| self.send_together(post, desk), |desk| self.serve_while_holding(&member, desk));
         }
         blocking::tell(None);
         self.posts.leave(&member);
@@ -179,12 +178,7 @@ impl<S: Service> Front<S> {
     }
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
-    fn serve_while_holding(&self, member: &Member<Thread>) -> Option<Box<Guest<S>>> {
-        let mut desk = Desk { reply: Vec::new(), replies: Replies::default(), sent: Vec::new() };
-        while_held(&mut desk, |desk| self.send_together(member.post(), desk), |desk| self.serve_in_turns(member, desk))
-    }
-
-    fn serve_in_turns(&self, member: &Member<Thread>, desk: &mut Desk<S>) -> Option<Box<Guest<S>>> {
+    fn serve_while_holding(&self, member: &Member<Thread>, desk: &mut Desk<S>) -> Option<Box<Guest<S>>> {
         let mut lookout = Lookout { post: member.post(), looked: Instant::now(), other: member.post() };
         while self.posts.holds(member) {
             let at_hand = self.guest_at_hand(&mut lookout).or_else(|| {
@@ -228,7 +222,7 @@ impl<S: Service> Front<S> {
             mail.sends.lock().send(replies.iter().map(|(guest, reply)| (guest.as_fd(), reply)), sent);
         } else {
             sent.clear();
-            sent.extend(replies.iter().map(|(guest, reply)| guest.visitor.channel.socket.send_at_once(reply)));
+            sent.extend(replies.iter().map(|(guest, reply)| env::send_at_once(guest.as_fd(), reply)));
         }
         let (mut sent, mut in_row) = (sent.iter(), false);
         replies.drain(|guest, reply| {

@@ -24,7 +24,7 @@ mod seats;
 pub(crate) use epoll::Epoll;
 pub(crate) use follows::Follows;
 pub(crate) use late::Late;
-pub(crate) use outbox::{Outbox, REPLY_BYTES_MAX, Replies, TOGETHER, while_held};
+pub(crate) use outbox::{Outbox, REPLY_BYTES_MAX, Replies, while_held};
 pub(crate) use posts::{Member, Posts, Worker};
 pub(crate) use processors::{Processors, Thread, stand_aside};
 pub(crate) use rows::{Kind, NEW, Rows};
