@@ -1,6 +1,7 @@
-//! Rules that no compiler checks: levels, module docs, marks of unfinished work, what the pages at the root name.
+//! Rules that no compiler checks: levels, module docs, marks of unfinished work, what pages name and link to.
 
 use crate::levels::{LEVELS, level};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ pub fn run() -> ExitCode {
     check_compat_differences(root, &mut found);
     check_architecture(root, &mut found);
     check_links(root, &mut found);
+    check_names(root, &mut found);
     check_folders(root, &mut found);
     check_dependencies(root, &mut found);
     for line in &found {
@@ -140,22 +142,88 @@ fn found_below(crates: &Path, piece: &str) -> bool {
     children(crates).iter().any(|directory| directory.join("src").join(piece).exists())
 }
 
-/// Relative links of our own pages lead somewhere.
-fn check_links(root: &Path, found: &mut Vec<String>) {
+/// Our own pages.
+fn pages(root: &Path) -> Vec<PathBuf> {
     let mut pages = files(root, "md");
     for folder in ["docs", "tests", "testing", "scripts", "crates", "fuzz"] {
         pages.extend(files_below(&root.join(folder), "md"));
     }
-    for page in pages {
+    pages
+}
+
+/// Relative links of our own pages lead somewhere, to a heading too.
+fn check_links(root: &Path, found: &mut Vec<String>) {
+    for page in pages(root) {
         let text = fs::read_to_string(&page).unwrap_or_default();
         let shown = page.strip_prefix(root).unwrap_or(&page).display();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let path = target.split('#').next().unwrap_or_default();
-            if path.is_empty() || target.contains("://") || target.contains(char::is_whitespace) {
+            if target.contains("://") || target.contains(char::is_whitespace) {
                 continue;
             }
-            if !page.parent().unwrap_or(root).join(path).exists() {
+            let (path, heading) = target.split_once('#').unwrap_or((target, ""));
+            let led_to = if path.is_empty() { page.clone() } else { page.parent().unwrap_or(root).join(path) };
+            if !led_to.exists() {
                 found.push(format!("{shown} links to {path}, which does not exist"));
+            } else if !heading.is_empty() && led_to.extension().is_some_and(|e| e == "md") {
+                let there = fs::read_to_string(&led_to).unwrap_or_default();
+                if !headings(&there).iter().any(|name| name == heading) {
+                    found.push(format!("{shown} links to {target}, where no such heading is"));
+                }
+            }
+        }
+    }
+}
+
+/// What the headings of a page are called in links to them.
+fn headings(page: &str) -> Vec<String> {
+    let (mut names, mut seen, mut code) = (Vec::new(), Vec::<String>::new(), false);
+    for line in page.lines() {
+        code ^= line.starts_with("```");
+        let Some((_, title)) = line.split_once("# ").filter(|(marks, _)| !code && marks.chars().all(|c| c == '#')) else { continue };
+        // A link in a heading counts by its text.
+        let text: String = title
+            .split('[')
+            .map(|part| {
+                part.split_once("](")
+                    .map_or(part.to_string(), |(text, rest)| text.to_string() + rest.split_once(')').map_or("", |(_, after)| after))
+            })
+            .collect();
+        let name: String = text
+            .trim()
+            .to_lowercase()
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+            .map(|c| if c == ' ' { '-' } else { c })
+            .collect();
+        let times = seen.iter().filter(|known| **known == name).count();
+        names.push(if times == 0 { name.clone() } else { format!("{name}-{times}") });
+        seen.push(name);
+    }
+    names
+}
+
+/// What the pages that explain the code call `Type::name` is there under these names.
+fn check_names(root: &Path, found: &mut Vec<String>) {
+    let mut words = HashSet::new();
+    for top in ["crates", "testing", "xtask", "fuzz"] {
+        for path in rust_files(&root.join(top)) {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            words.extend(text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_string));
+        }
+    }
+    let explains = |page: &PathBuf| {
+        let path = page.strip_prefix(root).unwrap_or(page);
+        path == Path::new("ARCHITECTURE.md") || path.starts_with("docs/design") || path.starts_with("crates")
+    };
+    for page in pages(root).into_iter().filter(explains) {
+        let text = fs::read_to_string(&page).unwrap_or_default();
+        let shown = page.strip_prefix(root).unwrap_or(&page).display();
+        for name in text.split('`').skip(1).step_by(2) {
+            let parts: Vec<&str> = name.trim_end_matches("()").split("::").collect();
+            let is_path =
+                parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'));
+            if let Some(gone) = parts.iter().find(|part| is_path && !words.contains(**part)) {
+                found.push(format!("{shown} names `{name}`, but no source has {gone}"));
             }
         }
     }
@@ -227,6 +295,12 @@ mod tests {
     fn dependencies_of_tests_do_not_count() {
         let manifest = "[dependencies]\nbase.workspace = true\n[dev-dependencies]\nserver.workspace = true\n";
         assert_eq!(product_dependencies(manifest), ["base"]);
+    }
+
+    #[test]
+    fn headings_are_called_as_links_call_them() {
+        let page = "# A page\n## Rates, by `altiplano bench`\n```\n# no heading\n```\n### A page\n## A page\n## See [the *plain*](x.md#y) too\n#no heading\n";
+        assert_eq!(headings(page), ["a-page", "rates-by-altiplano-bench", "a-page-1", "a-page-2", "see-the-plain-too"]);
     }
 
     #[test]
