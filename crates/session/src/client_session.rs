@@ -97,10 +97,11 @@ impl ClientSession {
                 WaitsFor::Admission => crate::ADMISSION_WAIT,
             })
         }));
+        let standing = crate::accounts::Standing::log_in(&shared, account_of(&login))?;
         let variables = first_variables(&shared, &login);
         let core = Core {
             connection: Arc::clone(&connection),
-            standing: crate::accounts::Standing::new(&shared, account_of(&login)),
+            standing,
             database: None,
             variables,
             settings: Settings {
@@ -184,7 +185,6 @@ impl ClientSession {
 
     /// Takes over what the login wishes for.
     fn log_in(&mut self) -> Result<(), SqlError> {
-        self.take_standing()?;
         self.multi_statements = self.core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS);
         self.settings_from_variables();
         if let Some(collation) = Collation::from_id(self.core.login.charset) {
@@ -225,16 +225,6 @@ impl ClientSession {
         let shared = Arc::clone(self.shared());
         self.core.standing.begin_anew(&shared);
         self.begin_tracking();
-        Ok(())
-    }
-
-    /// Takes over what the account that has logged in may do, and its place among its sessions.
-    #[cold]
-    fn take_standing(&mut self) -> Result<(), SqlError> {
-        let shared = Arc::clone(self.shared());
-        let mut standing = crate::accounts::Standing::new(&shared, account_of(&self.core.login));
-        standing.log_in(&shared)?;
-        self.core.standing = standing;
         Ok(())
     }
 
@@ -357,6 +347,7 @@ impl Session for ClientSession {
         self.core.database = None;
         self.environment = 0;
         self.reset()?;
+        self.core.standing = crate::accounts::Standing::log_in(&self.core.shared, account_of(&self.core.login))?;
         self.log_in()?;
         if self.shared().query_logs.is_on() {
             self.shared().log_login(&self.connection, &self.core.login, "Change user");

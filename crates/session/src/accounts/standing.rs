@@ -36,20 +36,30 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Of an account, without roles.
-    pub fn new(shared: &Shared, account: AccountName) -> Standing {
+    /// Of an account that logs in: its roles become active, its sessions are counted.
+    pub fn log_in(shared: &Shared, account: AccountName) -> Result<Standing, SqlError> {
+        let accounts = shared.accounts.snapshot();
+        let own = accounts.get(&account);
+        let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros());
+        let default_max = u32::try_from(shared.number("max_user_connections")).unwrap_or(u32::MAX);
+        let limits = own.map(|account| account.limits).unwrap_or_default();
+        let presence = if limits != ::accounts::Limits::default() || default_max > 0 {
+            Some(Presence::new(shared.accounts.usage(&account), own.map(|account| &**account), default_max, now)?)
+        } else {
+            None
+        };
         let mut standing = Standing {
+            active: roles_at_login(shared, &account),
             account,
-            active: BTreeSet::new(),
             rights: Arc::default(),
             everything: false,
-            sandboxed: false,
+            sandboxed: own.is_some_and(|account| is_expired(account, days, now.div_euclid(1_000_000))),
             version: 0,
             allowed: Box::new([0; ALLOWED_SLOTS]),
-            presence: None,
+            presence,
         };
         standing.renew(shared);
-        standing
+        Ok(standing)
     }
 
     /// Whether it is of these accounts.
@@ -63,28 +73,12 @@ impl Standing {
     pub fn renew(&mut self, shared: &Shared) {
         self.version = shared.accounts.version();
         let accounts = shared.accounts.snapshot();
-        self.rights = Arc::new(Rights::of(&accounts, &self.account, &self.active));
+        self.rights = shared.accounts.rights(&self.account, &self.active);
         self.everything = self.rights.everything;
         self.allowed.fill(0);
         let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros().div_euclid(1_000_000));
         // It begins with the login; while the session lasts it can only end.
         self.sandboxed &= accounts.get(&self.account).is_some_and(|account| is_expired(account, days, now));
-    }
-
-    /// A login of the account: its roles become active, its sessions are counted.
-    pub fn log_in(&mut self, shared: &Shared) -> Result<(), SqlError> {
-        let accounts = shared.accounts.snapshot();
-        let own = accounts.get(&self.account);
-        let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros());
-        self.sandboxed = own.is_some_and(|account| is_expired(account, days, now.div_euclid(1_000_000)));
-        let default_max = u32::try_from(shared.number("max_user_connections")).unwrap_or(u32::MAX);
-        let limits = own.map(|account| account.limits).unwrap_or_default();
-        if limits != ::accounts::Limits::default() || default_max > 0 {
-            let usage = shared.accounts.usage(&self.account);
-            self.presence = Some(Presence::new(usage, own.map(|account| &**account), default_max, now)?);
-        }
-        self.begin_anew(shared);
-        Ok(())
     }
 
     /// The session begins anew: the roles of a login are active.

@@ -1,10 +1,10 @@
 //! All accounts of the server: one snapshot for everybody, changed by one at a time.
 
 use super::limits::Usage;
-use ::accounts::{AccountName, Accounts};
+use ::accounts::{AccountName, Accounts, Rights};
 use catalog::{Catalog, CatalogError};
 use mysql_error::SqlError;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{CachePadded, Mutex, Rank, RwLock};
@@ -17,11 +17,49 @@ pub(crate) enum Failed {
     Catalog(CatalogError),
 }
 
+/// So many accounts and sets of roles have their rights kept; what is past it is forgotten together.
+const RIGHTS_KEPT: usize = 256;
+
+/// The accounts at one moment, and what follows from them.
+struct Moment {
+    accounts: Arc<Accounts>,
+    /// What accounts may do with these roles active: computed once, shared by all their sessions.
+    rights: Mutex<HashMap<AccountName, Vec<RightsOfRoles>>>,
+}
+
+type RightsOfRoles = (BTreeSet<AccountName>, Arc<Rights>);
+
+impl Moment {
+    fn of(accounts: Accounts) -> Arc<Moment> {
+        Arc::new(Moment { accounts: Arc::new(accounts), rights: Mutex::new(Rank::Leaf, HashMap::new()) })
+    }
+
+    fn rights(&self, account: &AccountName, active: &BTreeSet<AccountName>) -> Arc<Rights> {
+        let find = |kept: &HashMap<AccountName, Vec<RightsOfRoles>>| {
+            let (_, rights) = kept.get(account)?.iter().find(|(roles, _)| roles == active)?;
+            Some(Arc::clone(rights))
+        };
+        if let Some(rights) = find(&self.rights.lock()) {
+            return rights;
+        }
+        let rights = Arc::new(Rights::of(&self.accounts, account, active));
+        let mut kept = self.rights.lock();
+        if let Some(others) = find(&kept) {
+            return others;
+        }
+        if kept.values().map(Vec::len).sum::<usize>() >= RIGHTS_KEPT {
+            kept.clear();
+        }
+        kept.entry(account.clone()).or_default().push((active.clone(), Arc::clone(&rights)));
+        rights
+    }
+}
+
 /// The server's accounts.
 pub struct AccountStore {
     /// Changes after each change: release on store, acquire on load, so that who sees the number finds the accounts.
     version: CachePadded<AtomicU64>,
-    current: RwLock<Arc<Accounts>>,
+    current: RwLock<Arc<Moment>>,
     /// Held from reading what is changed until it is swapped in, over the commit: accounts are changed seldom, and by one at a time. Of the catalogue's
     /// rank, as its reader is, which reads under it.
     changing: Mutex<()>,
@@ -35,7 +73,7 @@ impl AccountStore {
         let accounts = catalog.accounts()?;
         Ok(AccountStore {
             version: CachePadded::new(AtomicU64::new(1)),
-            current: RwLock::new(Rank::Leaf, Arc::new(accounts)),
+            current: RwLock::new(Rank::Leaf, Moment::of(accounts)),
             changing: Mutex::with_order(Rank::Catalog, 1, ()),
             usage: Mutex::new(Rank::Leaf, HashMap::new()),
         })
@@ -49,7 +87,13 @@ impl AccountStore {
 
     /// The accounts as they are.
     pub fn snapshot(&self) -> Arc<Accounts> {
-        Arc::clone(&self.current.read())
+        Arc::clone(&self.current.read().accounts)
+    }
+
+    /// What an account may do with these roles active.
+    pub(crate) fn rights(&self, account: &AccountName, active: &BTreeSet<AccountName>) -> Arc<Rights> {
+        let now = Arc::clone(&self.current.read());
+        now.rights(account, active)
     }
 
     /// What was asked of the roles' variables has changed: sessions look again.
@@ -70,7 +114,7 @@ impl AccountStore {
         let done = work(&mut after).map_err(Failed::Refused)?;
         if after != *before {
             catalog.write_accounts(session, &before, &after).map_err(Failed::Catalog)?;
-            *self.current.write() = Arc::new(after);
+            *self.current.write() = Moment::of(after);
             self.touch();
         }
         Ok(done)
@@ -93,5 +137,29 @@ impl AccountStore {
 impl std::fmt::Debug for AccountStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "AccountStore(version {})", self.version())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(user: &str) -> AccountName {
+        AccountName { user: user.into(), host: "%".into() }
+    }
+
+    #[test]
+    fn rights_are_computed_once_for_an_account_and_its_active_roles() {
+        let now = Moment::of(Accounts::default());
+        let (none, one) = (BTreeSet::new(), BTreeSet::from([name("role")]));
+        let first = now.rights(&name("a"), &none);
+        assert!(Arc::ptr_eq(&first, &now.rights(&name("a"), &none)));
+        for other in [now.rights(&name("a"), &one), now.rights(&name("b"), &none)] {
+            assert!(!Arc::ptr_eq(&first, &other));
+        }
+        for number in 0..2 * RIGHTS_KEPT {
+            now.rights(&name(&number.to_string()), &none);
+            assert!(now.rights.lock().values().map(Vec::len).sum::<usize>() <= RIGHTS_KEPT);
+        }
     }
 }

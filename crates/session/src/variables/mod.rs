@@ -245,7 +245,18 @@ mod tests {
         for pair in DEFINITIONS.windows(2) {
             assert!(pair[0].name < pair[1].name, "{} before {}", pair[0].name, pair[1].name);
         }
-        assert!(find("AutoCommit").is_some());
+    }
+
+    #[test]
+    fn each_is_found_by_its_name_in_any_case_and_no_other() {
+        for (at, definition) in DEFINITIONS.iter().enumerate() {
+            for name in [definition.name.to_owned(), definition.name.to_ascii_uppercase()] {
+                assert!(find(&name).is_some_and(|found| std::ptr::eq(found, definition)), "{name}");
+            }
+            assert_eq!(table::index_of(definition), at);
+            assert!(find(&definition.name[1..]).is_none_or(|found| found.name == &definition.name[1..]), "{}", definition.name);
+        }
+        assert!(find("").is_none());
         assert!(find("no_such_variable").is_none());
     }
 }

@@ -61,13 +61,51 @@ pub struct Definition {
 
 /// The variable of a name, in any case.
 pub fn find(name: &str) -> Option<&'static Definition> {
-    let lower = name.to_ascii_lowercase();
-    DEFINITIONS.binary_search_by(|d| d.name.cmp(lower.as_str())).ok().map(|at| &DEFINITIONS[at])
+    let mut slot = slot_of(name.as_bytes());
+    while let Some(at) = SLOTS[slot].checked_sub(1) {
+        let definition = &DEFINITIONS[usize::from(at)];
+        if definition.name.eq_ignore_ascii_case(name) {
+            return Some(definition);
+        }
+        slot = (slot + 1) % SLOT_COUNT;
+    }
+    None
 }
 
 /// Position of a variable in [`DEFINITIONS`].
 pub(crate) fn index_of(definition: &'static Definition) -> usize {
-    DEFINITIONS.binary_search_by(|d| d.name.cmp(definition.name)).unwrap_or_else(|_| unreachable!("definitions come from the table"))
+    let at = (std::ptr::from_ref(definition).addr() - DEFINITIONS.as_ptr().addr()) / size_of::<Definition>();
+    debug_assert!(std::ptr::eq(&DEFINITIONS[at], definition), "definitions come from the table");
+    at
+}
+
+/// Three times as many as there are names, so that most are found at the first look.
+const SLOT_COUNT: usize = 2048;
+
+/// Positions in [`DEFINITIONS`] plus one, 0 where there is none, each in the first free slot from its name's on: a login looks up a hundred names.
+static SLOTS: [u16; SLOT_COUNT] = {
+    let mut slots = [0; SLOT_COUNT];
+    let mut at = 0;
+    while at < DEFINITIONS.len() {
+        let mut slot = slot_of(DEFINITIONS[at].name.as_bytes());
+        while slots[slot] != 0 {
+            slot = (slot + 1) % SLOT_COUNT;
+        }
+        at += 1;
+        slots[slot] = at as u16;
+    }
+    slots
+};
+
+/// Where a name, in any case, is looked for first (FNV-1a, its upper bits mixed in).
+const fn slot_of(name: &[u8]) -> usize {
+    let mut hash = 0x811c_9dc5_u32;
+    let mut at = 0;
+    while at < name.len() {
+        hash = (hash ^ name[at].to_ascii_lowercase() as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    (hash ^ hash >> 16) as usize % SLOT_COUNT
 }
 
 const fn switch(name: &'static str, scope: Scope, default: &'static str) -> Definition {
