@@ -40,10 +40,10 @@ impl Standing {
     pub fn log_in(shared: &Shared, account: AccountName) -> Result<Standing, SqlError> {
         let accounts = shared.accounts.snapshot();
         let own = accounts.get(&account);
-        let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros());
         let default_max = u32::try_from(shared.number("max_user_connections")).unwrap_or(u32::MAX);
         let limits = own.map(|account| account.limits).unwrap_or_default();
         let presence = if limits != ::accounts::Limits::default() || default_max > 0 {
+            let now = shared.engine.wall_micros();
             Some(Presence::new(shared.accounts.usage(&account), own.map(|account| &**account), default_max, now)?)
         } else {
             None
@@ -53,7 +53,8 @@ impl Standing {
             account,
             rights: Arc::default(),
             everything: false,
-            sandboxed: own.is_some_and(|account| is_expired(account, days, now.div_euclid(1_000_000))),
+            // If its password has expired, which is looked at below.
+            sandboxed: true,
             version: 0,
             allowed: Box::new([0; ALLOWED_SLOTS]),
             presence,
@@ -72,13 +73,14 @@ impl Standing {
     #[cold]
     pub fn renew(&mut self, shared: &Shared) {
         self.version = shared.accounts.version();
-        let accounts = shared.accounts.snapshot();
         self.rights = shared.accounts.rights(&self.account, &self.active);
         self.everything = self.rights.everything;
         self.allowed.fill(0);
-        let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros().div_euclid(1_000_000));
         // It begins with the login; while the session lasts it can only end.
-        self.sandboxed &= accounts.get(&self.account).is_some_and(|account| is_expired(account, days, now));
+        if self.sandboxed {
+            let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros().div_euclid(1_000_000));
+            self.sandboxed = shared.accounts.snapshot().get(&self.account).is_some_and(|account| is_expired(account, days, now));
+        }
     }
 
     /// The session begins anew: the roles of a login are active.

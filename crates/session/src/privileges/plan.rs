@@ -76,11 +76,10 @@ impl Core {
         let rights: &Rights = match &access.rights_of {
             None => &self.standing.rights,
             Some(definer) => {
-                let accounts = self.shared.accounts.snapshot();
-                if accounts.get(definer).is_none() {
+                if self.shared.accounts.snapshot().get(definer).is_none() {
                     return Err(codes::no_such_user(&definer.user, &definer.host));
                 }
-                definers = Rights::of(&accounts, definer, &BTreeSet::new());
+                definers = self.shared.accounts.rights(definer, &BTreeSet::new());
                 &definers
             }
         };
