@@ -125,6 +125,29 @@ fn failed_logins_and_limits_keep_out() {
 }
 
 #[test]
+fn a_change_of_user_takes_the_new_place_before_it_gives_up_the_old_one() {
+    let server = server();
+    let mut root = server.connect();
+    run_all(&mut root, &["CREATE USER one IDENTIFIED BY 'pw' WITH MAX_USER_CONNECTIONS 1", "CREATE USER two IDENTIFIED BY 'pw'"]);
+    let to = |user: &str| mysql::ChangeUserOpts::new().with_user(Some(user.to_owned())).with_pass(Some("pw".to_owned()));
+    // As MySQL answers, who ends the connection too.
+    let mut one = log_in(&server, "one", Some("pw")).expect("let in");
+    assert_eq!(code(&one.change_user(to("one")).expect_err("no place for two")), 1226);
+    drop(one);
+    let mut changed = None;
+    harness::until("the place is free", || {
+        let mut two = log_in(&server, "two", Some("pw")).expect("let in");
+        changed = two.change_user(to("one")).is_ok().then_some(two);
+        changed.is_some()
+    });
+    let mut other = changed.expect("it has changed");
+    assert_eq!(refused(&server, "one", Some("pw")).0, 1226);
+    other.change_user(to("two")).expect("no limit");
+    assert_eq!(other.query_first::<String, _>("SELECT CURRENT_USER()").expect("answered").as_deref(), Some("two@%"));
+    assert!(log_in(&server, "one", Some("pw")).is_ok(), "the place is free at once");
+}
+
+#[test]
 fn no_password_is_in_the_process_list() {
     let server = server();
     let (mut root, mut other) = (server.connect(), server.connect());

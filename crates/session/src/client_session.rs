@@ -201,9 +201,20 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Forgets all session state but the login: COM_RESET_CONNECTION, COM_CHANGE_USER.
+    /// Begins anew with the same account: COM_RESET_CONNECTION.
     #[cold]
     fn reset(&mut self) -> Result<(), SqlError> {
+        self.forget()?;
+        self.settings_from_variables();
+        let shared = Arc::clone(self.shared());
+        self.core.standing.begin_anew(&shared);
+        self.begin_tracking();
+        Ok(())
+    }
+
+    /// Forgets all session state; variables are those of a session that begins. Settings and standing are left to the caller.
+    #[cold]
+    fn forget(&mut self) -> Result<(), SqlError> {
         self.abandon_branch();
         self.rollback().map_err(|outcome| outcome.error)?;
         self.drop_all_temporary();
@@ -221,10 +232,6 @@ impl ClientSession {
         self.core.insert_id = 0;
         self.core.row_count = 0;
         self.core.found_rows = 0;
-        self.settings_from_variables();
-        let shared = Arc::clone(self.shared());
-        self.core.standing.begin_anew(&shared);
-        self.begin_tracking();
         Ok(())
     }
 
@@ -346,7 +353,8 @@ impl Session for ClientSession {
         self.core.login = login;
         self.core.database = None;
         self.environment = 0;
-        self.reset()?;
+        self.forget()?;
+        // The old account's place is given up after the new one is taken: as in MySQL who may have one session cannot change to itself.
         self.core.standing = crate::accounts::Standing::log_in(&self.core.shared, account_of(&self.core.login))?;
         self.log_in()?;
         if self.shared().query_logs.is_on() {

@@ -143,7 +143,7 @@ fn set_role(session: &mut ClientSession, selection: &RoleSelection<'_>) -> Resul
         None => Ok(()),
     };
     let roles: BTreeSet<AccountName> = match selection {
-        RoleSelection::Default => roles_at_login(&shared, &own),
+        RoleSelection::Default => roles_at_login(&shared, &accounts, &own),
         RoleSelection::None => BTreeSet::new(),
         RoleSelection::All => held,
         RoleSelection::AllExcept(except) => {

@@ -49,7 +49,7 @@ impl Standing {
             None
         };
         let mut standing = Standing {
-            active: roles_at_login(shared, &account),
+            active: roles_at_login(shared, &accounts, &account),
             account,
             rights: Arc::default(),
             everything: false,
@@ -85,7 +85,7 @@ impl Standing {
 
     /// The session begins anew: the roles of a login are active.
     pub fn begin_anew(&mut self, shared: &Shared) {
-        let roles = roles_at_login(shared, &self.account);
+        let roles = roles_at_login(shared, &shared.accounts.snapshot(), &self.account);
         self.set_roles(shared, roles);
     }
 
@@ -143,11 +143,10 @@ pub(crate) fn mandatory_roles(shared: &Shared, accounts: &Accounts) -> BTreeSet<
 }
 
 /// The roles that are active after a login.
-pub(crate) fn roles_at_login(shared: &Shared, account: &AccountName) -> BTreeSet<AccountName> {
-    let accounts = shared.accounts.snapshot();
+pub(crate) fn roles_at_login(shared: &Shared, accounts: &Accounts, account: &AccountName) -> BTreeSet<AccountName> {
     let Some(own) = accounts.get(account) else { return BTreeSet::new() };
     if shared.number("activate_all_roles_on_login") != 0 {
-        let mut roles = mandatory_roles(shared, &accounts);
+        let mut roles = mandatory_roles(shared, accounts);
         roles.extend(own.grants.roles.keys().cloned());
         return roles;
     }
