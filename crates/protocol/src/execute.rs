@@ -3,6 +3,7 @@
 use crate::codec::{Bytes, Malformed};
 use crate::command::{Execute, QueryAttributes};
 use crate::constants::ColumnType;
+use smallvec::SmallVec;
 use types::{Date, DateTime, Time};
 
 /// No cursor: send all rows at once.
@@ -24,6 +25,9 @@ pub struct ParamType {
     /// Unsigned integer.
     pub unsigned: bool,
 }
+
+/// Those of a statement: most have few, which a session keeps beside the statement without another line of the cache.
+pub type ParamTypes = SmallVec<[ParamType; 8]>;
 
 impl ParamType {
     #[inline]
@@ -76,7 +80,7 @@ impl<'a> Execute<'a> {
     pub fn params(
         &self,
         param_count: usize,
-        types: &mut Vec<ParamType>,
+        types: &mut ParamTypes,
         has_long_data: impl Fn(usize) -> bool,
         each: impl FnMut(usize, BoundParam<'a>),
     ) -> Result<(), Malformed> {
@@ -87,7 +91,7 @@ impl<'a> Execute<'a> {
     pub fn params_and_attributes(
         &self,
         param_count: usize,
-        types: &mut Vec<ParamType>,
+        types: &mut ParamTypes,
         has_long_data: impl Fn(usize) -> bool,
         mut each: impl FnMut(usize, BoundParam<'a>),
         mut attribute: impl FnMut(Attribute<'a>),
@@ -111,7 +115,7 @@ impl<'a> Execute<'a> {
         if types_follow == 1 {
             types.clear();
             // Three bytes are the least a type takes with a name, two without: bound the reservation by what arrived.
-            types.reserve(param_count.min(bytes.rest().len() / 2));
+            types.reserve_exact(param_count.min(bytes.rest().len() / 2));
             if counted {
                 for index in 0..total {
                     let param_type = param_type(&mut bytes)?;
@@ -305,11 +309,11 @@ mod tests {
         for flags in [0, PARAMETER_COUNT_AVAILABLE] {
             let execute = Execute { statement_id: 1, flags, params: &params, with_attributes: true };
             let mut values = Vec::new();
-            let decoded = execute.params(2, &mut Vec::new(), |_| false, |_, param| values.push(param.value));
+            let decoded = execute.params(2, &mut ParamTypes::new(), |_| false, |_, param| values.push(param.value));
             assert_eq!(decoded, Ok(()));
             assert_eq!(values, [ParamValue::Int(7), ParamValue::Bytes(b"a")]);
         }
         let none = Execute { statement_id: 1, flags: 0, params: &[], with_attributes: true };
-        assert_eq!(none.params(0, &mut Vec::new(), |_| false, |_, _| {}), Ok(()));
+        assert_eq!(none.params(0, &mut ParamTypes::new(), |_| false, |_, _| {}), Ok(()));
     }
 }

@@ -64,5 +64,5 @@ fn a_header_that_announces_much_costs_nothing() {
 fn an_execution_that_announces_many_parameters_costs_nothing() {
     let payload = [0x17, 1, 0, 0, 0, 8, 1, 0, 0, 0, 0xFD, 0xFF, 0xFF, 0xFF];
     let Ok(Command::StmtExecute(execute)) = Command::parse(&payload, Capabilities::QUERY_ATTRIBUTES) else { panic!("not an execution") };
-    assert!(execute.params(0, &mut Vec::new(), |_| false, |_, _| {}).is_err());
+    assert!(execute.params(0, &mut protocol::ParamTypes::new(), |_| false, |_, _| {}).is_err());
 }

@@ -9,7 +9,7 @@ use mysql_common::value::{ServerSide, Value};
 use protocol::auth;
 use protocol::command::Command;
 use protocol::constants::{Capabilities, ColumnFlags, ColumnType, ServerStatus};
-use protocol::execute::{ParamType, ParamValue};
+use protocol::execute::{ParamType, ParamTypes, ParamValue};
 use protocol::handshake::{Greeting, HandshakeResponse, attribute_pairs};
 use protocol::reply::{ErrReply, OkReply, PrepareReply, session_state, write_eof, write_infile_request};
 use protocol::row::{BinaryRow, IntBytes, RowWriter, TextRow};
@@ -369,7 +369,7 @@ fn executions_of_theirs_are_read() {
     let bytes = written(&request);
     let Ok(Command::StmtExecute(execute)) = Command::parse(&bytes, Capabilities::PROTOCOL_41) else { panic!("not an execution") };
     assert_eq!(execute.statement_id, 7);
-    let mut types: Vec<ParamType> = Vec::new();
+    let mut types = ParamTypes::new();
     let mut values = Vec::new();
     execute.params(params.len(), &mut types, |_| false, |_, param| values.push(param.value)).expect("well formed");
     assert_eq!(
@@ -390,20 +390,20 @@ fn executions_of_theirs_are_read() {
     assert_eq!(types.len(), params.len());
     for cut in 0..bytes.len() {
         if let Ok(Command::StmtExecute(execute)) = Command::parse(&bytes[..cut], Capabilities::PROTOCOL_41) {
-            assert!(execute.params(params.len(), &mut Vec::new(), |_| false, |_, _| {}).is_err(), "cut at {cut}");
+            assert!(execute.params(params.len(), &mut ParamTypes::new(), |_| false, |_, _| {}).is_err(), "cut at {cut}");
         }
     }
 }
 
 #[test]
 fn an_execution_without_types_uses_the_last_ones() {
-    let mut types = vec![ParamType { column_type: ColumnType::Tiny, unsigned: false }];
+    let mut types = ParamTypes::from_iter([ParamType { column_type: ColumnType::Tiny, unsigned: false }]);
     let payload = [0x17, 1, 0, 0, 0, 0, 1, 0, 0, 0, /* bitmap */ 0, /* no types */ 0, 0xFF];
     let Ok(Command::StmtExecute(execute)) = Command::parse(&payload, Capabilities::PROTOCOL_41) else { panic!("not an execution") };
     let mut seen = None;
     execute.params(1, &mut types, |_| false, |_, param| seen = Some(param.value)).expect("well formed");
     assert_eq!(seen, Some(ParamValue::Int(-1)));
-    assert!(execute.params(1, &mut Vec::new(), |_| false, |_, _| {}).is_err(), "types were never sent");
+    assert!(execute.params(1, &mut ParamTypes::new(), |_| false, |_, _| {}).is_err(), "types were never sent");
 }
 
 #[test]

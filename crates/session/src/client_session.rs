@@ -221,7 +221,7 @@ impl ClientSession {
         self.transaction = TransactionState::new(self.engine.lock_owner());
         self.server_locks.release();
         self.core.tables_locked = false;
-        self.prepared = PreparedStatements::default();
+        self.prepared.close_all();
         self.backup = None;
         self.core.variables = first_variables(&self.core.shared, &self.core.login);
         self.core.profiles = None;
@@ -518,7 +518,7 @@ impl ClientSession {
             }
             Command::StmtSendLongData { statement_id, param, data } => {
                 self.shared().status.com_stmt_send_long_data.inc();
-                self.prepared.long_data(statement_id, param, data, self.core.settings.max_allowed_packet);
+                self.prepared.add_long_data(statement_id, param, data, self.core.settings.max_allowed_packet);
             }
             Command::StmtReset(id) => {
                 self.shared().status.com_stmt_reset.inc();

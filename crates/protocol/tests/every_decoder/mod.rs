@@ -20,7 +20,7 @@ pub fn decode_everything(bytes: &[u8], flags: u32, params: usize) {
     if let Ok(command) = Command::parse(bytes, capabilities) {
         match command {
             Command::StmtExecute(execute) => {
-                let mut types = Vec::new();
+                let mut types = protocol::ParamTypes::new();
                 for _ in 0..2 {
                     let _ = execute.params(params, &mut types, |index| index % 5 == 4, |_, _| {});
                 }

@@ -163,7 +163,7 @@ pub struct CannedSession {
     dropped: Arc<AtomicU64>,
     max_allowed_packet: usize,
     /// For each prepared statement: parameters, whether it is a SELECT, types of the last execution.
-    selects: Vec<(usize, bool, Vec<protocol::ParamType>)>,
+    selects: Vec<(usize, bool, protocol::ParamTypes)>,
     log: Arc<Log>,
     /// How far the log must be before the reply goes, and whether that says an error.
     late: Option<(u64, bool)>,
@@ -283,7 +283,7 @@ impl Session for CannedSession {
             Command::StmtPrepare(sql) => {
                 let params = sql.iter().filter(|b| **b == b'?').count();
                 let select = sql.starts_with(b"SELECT");
-                self.selects.push((params, select, Vec::new()));
+                self.selects.push((params, select, protocol::ParamTypes::new()));
                 let reply = PrepareReply {
                     statement_id: self.selects.len() as u32,
                     column_count: u16::from(select),

@@ -1,0 +1,145 @@
+//! Prepared statements packet by packet: handles, and values that come in pieces (COM_STMT_SEND_LONG_DATA), which client libraries seldom send.
+
+mod wire_client;
+
+use harness::Server;
+use protocol::command::byte;
+use protocol::{Capabilities, ErrReply};
+use wire_client::{BASE, Wire, Wish};
+
+const VAR_STRING: u8 = 0xFD;
+
+fn connect(arguments: &[&str]) -> (Server, Wire) {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), arguments);
+    let wish = Wish { capabilities: BASE | Capabilities::DEPRECATE_EOF, ..Wish::default() };
+    let wire = Wire::connect(server.port(), wish).expect("a connection");
+    (server, wire)
+}
+
+impl Wire {
+    fn prepare(&mut self, sql: &str) -> u32 {
+        self.command(byte::STMT_PREPARE, sql.as_bytes());
+        let reply = self.read().expect("a reply");
+        assert_eq!(reply[0], 0, "{sql}: {reply:?}");
+        let counts = [[reply[5], reply[6]], [reply[7], reply[8]]].map(u16::from_le_bytes);
+        (0..counts[0] + counts[1]).for_each(|_| drop(self.read().expect("a column or parameter")));
+        u32::from_le_bytes([reply[1], reply[2], reply[3], reply[4]])
+    }
+
+    /// Nothing answers.
+    fn send_piece(&mut self, handle: u32, param: u16, data: &str) {
+        let mut rest = handle.to_le_bytes().to_vec();
+        rest.extend_from_slice(&param.to_le_bytes());
+        rest.extend_from_slice(data.as_bytes());
+        self.command(byte::STMT_SEND_LONG_DATA, &rest);
+    }
+
+    /// The text in the only row, or an error. No value is sent for a parameter that came in pieces.
+    fn execute(&mut self, handle: u32, params: &[Option<&str>]) -> Result<String, u16> {
+        let mut rest = handle.to_le_bytes().to_vec();
+        rest.extend_from_slice(&[0, 1, 0, 0, 0]);
+        if !params.is_empty() {
+            rest.extend(std::iter::repeat_n(0, params.len().div_ceil(8)));
+            rest.push(1);
+            params.iter().for_each(|_| rest.extend_from_slice(&[VAR_STRING, 0]));
+            for text in params.iter().flatten() {
+                rest.push(text.len() as u8);
+                rest.extend_from_slice(text.as_bytes());
+            }
+        }
+        self.command(byte::STMT_EXECUTE, &rest);
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<String, u16> {
+        let head = self.read().expect("a reply");
+        match head[0] {
+            0xFF => return Err(ErrReply::parse(&head).expect("an error").code),
+            0 => return Ok(String::new()),
+            columns => assert_eq!(columns, 1),
+        }
+        self.read().expect("a column");
+        let row = self.read().expect("a row");
+        assert_eq!(self.read().expect("the end")[0], 0xFE);
+        // A byte of the row, one of NULLs, one of the length.
+        Ok(String::from_utf8(row[3..].to_vec()).expect("text"))
+    }
+
+    fn reset(&mut self, handle: u32) -> Result<String, u16> {
+        self.command(byte::STMT_RESET, &handle.to_le_bytes());
+        self.answer()
+    }
+}
+
+#[test]
+fn values_that_come_in_pieces_are_put_together_for_one_execution() {
+    let (_server, mut wire) = connect(&[]);
+    let handle = wire.prepare("SELECT CONCAT(?, '-', ?)");
+    wire.send_piece(handle, 0, "ab");
+    wire.send_piece(handle, 0, "cd");
+    assert_eq!(wire.execute(handle, &[None, Some("x")]).as_deref(), Ok("abcd-x"));
+    assert_eq!(wire.execute(handle, &[Some("y"), Some("x")]).as_deref(), Ok("y-x"));
+    // An empty piece is a value; another statement has nothing of it.
+    let other = wire.prepare("SELECT CONCAT(?, '+', ?)");
+    wire.send_piece(handle, 1, "");
+    assert_eq!(wire.execute(other, &[Some("1"), Some("2")]).as_deref(), Ok("1+2"));
+    assert_eq!(wire.execute(handle, &[Some("y"), None]).as_deref(), Ok("y-"));
+    wire.send_piece(handle, 1, "forgotten");
+    assert_eq!(wire.reset(handle).as_deref(), Ok(""));
+    assert_eq!(wire.execute(handle, &[Some("a"), Some("b")]).as_deref(), Ok("a-b"));
+}
+
+#[test]
+fn what_is_wrong_with_a_value_in_pieces_is_told_at_each_execution_until_the_statement_is_reset() {
+    let (_server, mut wire) = connect(&["--set", "max_allowed_packet=2048"]);
+    let handle = wire.prepare("SELECT CONCAT(?, '')");
+    let piece = "p".repeat(1500);
+    // As MySQL 9.7 answers: one that is too long, one of a parameter that is not there.
+    for (param, code) in [(0, 1105), (7, 1210)] {
+        wire.send_piece(handle, param, &piece);
+        wire.send_piece(handle, param, &piece);
+        assert_eq!(wire.execute(handle, &[None]), Err(code));
+        assert_eq!(wire.execute(handle, &[Some("value")]), Err(code));
+        assert_eq!(wire.reset(handle).as_deref(), Ok(""));
+        assert_eq!(wire.execute(handle, &[Some("short")]).as_deref(), Ok("short"));
+    }
+}
+
+#[test]
+fn an_execution_without_all_its_values_is_refused() {
+    let (_server, mut wire) = connect(&[]);
+    let handle = wire.prepare("SELECT CONCAT(?, ?)");
+    assert_eq!(wire.execute(handle, &[]), Err(1210));
+    assert_eq!(wire.execute(handle, &[Some("a"), None]), Err(1210));
+    assert_eq!(wire.execute(handle, &[Some("a"), Some("b")]).as_deref(), Ok("ab"));
+}
+
+#[test]
+fn the_handle_of_a_closed_statement_is_nobodys() {
+    let (_server, mut wire) = connect(&[]);
+    let [one, two] = ["SELECT CONCAT('one', '')", "SELECT CONCAT('two', '')"].map(|sql| wire.prepare(sql));
+    assert_eq!([one, two], [1, 2]);
+    wire.command(byte::STMT_CLOSE, &one.to_le_bytes());
+    let three = wire.prepare("SELECT CONCAT('three', '')");
+    assert!(three != one && three != two);
+    assert_eq!(wire.execute(one, &[]), Err(1243));
+    assert_eq!(wire.reset(one), Err(1243));
+    // Neither does any harm to who has its place.
+    wire.send_piece(one, 0, "x");
+    wire.command(byte::STMT_CLOSE, &one.to_le_bytes());
+    assert_eq!(wire.execute(three, &[]).as_deref(), Ok("three"));
+    assert_eq!(wire.execute(two, &[]).as_deref(), Ok("two"));
+    for none in [0, 99, u32::MAX] {
+        assert_eq!(wire.execute(none, &[]), Err(1243));
+    }
+    // Nor does a new beginning give out what a client may still have and close.
+    wire.command(byte::RESET_CONNECTION, b"");
+    assert_eq!(wire.answer().as_deref(), Ok(""));
+    let after = wire.prepare("SELECT CONCAT('after', '')");
+    for old in [one, two, three] {
+        assert_ne!(after, old);
+        wire.command(byte::STMT_CLOSE, &old.to_le_bytes());
+        assert_eq!(wire.execute(old, &[]), Err(1243));
+    }
+    assert_eq!(wire.execute(after, &[]).as_deref(), Ok("after"));
+}
