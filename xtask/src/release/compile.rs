@@ -59,7 +59,7 @@ impl Toolchain {
                 return Ok(tool);
             }
         }
-        Err(format!("no llvm-profdata of LLVM {major}, which rustc uses: rustup component add llvm-tools"))
+        Err(format!("no llvm-profdata of LLVM {major}, which rustc uses: rustup component add llvm-tools, or Debian's llvm-{major}"))
     }
 
     /// One profile of all that was written to `raw`.
