@@ -16,6 +16,7 @@ const TURNS: u16 = 1 << (u32::BITS - PLACE_BITS);
 
 /// See the module. A look is one for the turn and one for the thing.
 pub(super) struct Handles<T> {
+    /// As far as there was something in them since all were taken out.
     places: Vec<Option<T>>,
     /// How often each place was given away before.
     turns: Vec<u16>,
@@ -34,13 +35,15 @@ impl<T> Handles<T> {
     pub fn add(&mut self, thing: T) -> Option<u32> {
         let place = match self.free.pop_front() {
             Some(place) => place as usize,
-            None if self.places.len() < PLACES_MAX => {
-                self.places.push(None);
+            None if self.turns.len() < PLACES_MAX => {
                 self.turns.push(0);
-                self.places.len() - 1
+                self.turns.len() - 1
             }
             None => return None,
         };
+        if self.places.len() <= place {
+            self.places.resize_with(place + 1, || None);
+        }
         self.places[place] = Some(thing);
         Some((u32::from(self.turns[place]) << PLACE_BITS | place as u32) + 1)
     }
@@ -56,33 +59,33 @@ impl<T> Handles<T> {
     /// What a handle is for.
     #[inline]
     pub fn get(&self, handle: u32) -> Option<&T> {
-        self.places[self.place(handle)?].as_ref()
+        self.places.get(self.place(handle)?)?.as_ref()
     }
 
     /// The same.
     #[inline]
     pub fn get_mut(&mut self, handle: u32) -> Option<&mut T> {
         let place = self.place(handle)?;
-        self.places[place].as_mut()
+        self.places.get_mut(place)?.as_mut()
     }
 
     /// Takes it out.
     pub fn remove(&mut self, handle: u32) -> Option<T> {
         let place = self.place(handle)?;
-        let thing = self.places[place].take()?;
-        self.turns[place] = (self.turns[place] + 1) % TURNS;
-        self.free.push_back(place as u32);
+        let thing = self.places.get_mut(place)?.take()?;
+        self.give_back(place);
         Some(thing)
     }
 
-    /// Takes all out; their handles stay nobody's.
+    /// Takes all out, and gives back their memory but for what keeps their handles nobody's.
     pub fn clear(&mut self) {
-        for (place, at) in self.places.iter_mut().enumerate() {
-            if at.take().is_some() {
-                self.turns[place] = (self.turns[place] + 1) % TURNS;
-                self.free.push_back(place as u32);
-            }
-        }
+        let places = std::mem::take(&mut self.places);
+        (0..places.len()).filter(|place| places[*place].is_some()).for_each(|place| self.give_back(place));
+    }
+
+    fn give_back(&mut self, place: usize) {
+        self.turns[place] = (self.turns[place] + 1) % TURNS;
+        self.free.push_back(place as u32);
     }
 
     /// How many places there are, with and without something in them.
