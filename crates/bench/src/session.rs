@@ -376,7 +376,7 @@ mod tests {
             panic!("no execution")
         };
         assert_eq!(execute.statement_id, 7);
-        let (mut types, mut values) = (Vec::new(), Vec::new());
+        let (mut types, mut values) = (protocol::ParamTypes::new(), Vec::new());
         execute.params(3, &mut types, |_| false, |_, param| values.push(format!("{:?}", param.value))).expect("well formed");
         assert_eq!(values, ["Int(-5)", "Bytes([120, 121, 122])", "Bytes([49, 46, 53])"]);
     }
