@@ -236,7 +236,7 @@ impl ClientSession {
             return self.run_prepared(id, sink);
         }
         let version = self.core.shared.catalog.version();
-        // As most are: nothing is looked up again.
+        // As most are: the plan is good as it is.
         let plan = self.prepared.get_mut(id).and_then(|prepared| prepared.take_plan(version, &self.core));
         if let Some(plan) = plan
             && self.run_and_keep(id, plan, sink)? == Ran::Done

@@ -69,15 +69,13 @@ impl CursorUse {
 pub(super) struct Counted {
     shared: Arc<Shared>,
     count: u64,
-    /// The most there may be.
-    max: u64,
 }
 
 impl Counted {
     /// One more, unless there are `max_prepared_stmt_count` (1461).
     pub(super) fn one(shared: &Arc<Shared>) -> Result<Self, SqlError> {
         let max = shared.number("max_prepared_stmt_count");
-        let counted = Self { shared: Arc::clone(shared), count: 1, max };
+        let counted = Self { shared: Arc::clone(shared), count: 1 };
         if shared.prepared_statements.fetch_add(1, Ordering::Relaxed) >= max {
             return Err(codes::max_prepared_stmt_count_reached(max));
         }
@@ -237,7 +235,10 @@ impl PreparedStatements {
     /// One more; its handle. Of who has all that handles can name: 1461.
     pub(super) fn add(&mut self, prepared: Prepared, mut counted: Counted) -> Result<u32, SqlError> {
         let bytes = prepared.bytes();
-        let handle = self.by_handle.add(prepared).ok_or_else(|| codes::max_prepared_stmt_count_reached(counted.max))?;
+        let handle = self
+            .by_handle
+            .add(prepared)
+            .ok_or_else(|| codes::max_prepared_stmt_count_reached(counted.shared.number("max_prepared_stmt_count")))?;
         self.held.add(bytes);
         match &mut self.counted {
             Some(all) => all.count += std::mem::take(&mut counted.count),
