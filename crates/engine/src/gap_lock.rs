@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::table::Index;
 use crate::version::header;
 use btree::{LeafWrite, Seek};
-use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+use lock_manager::{Granted, LockKeyRef, LockMode, WaitPolicy};
 use record::header::{DELETE_MARK, RowHeader};
 use txn::Standing;
 
@@ -54,6 +54,33 @@ impl Session {
     #[inline]
     pub(crate) fn locks_gaps(&self) -> bool {
         !self.gives_back()
+    }
+
+    /// From here to [`Session::open_gaps`] locking scans keep rows from coming into their ranges, at READ COMMITTED and below too: for who must see all rows that have a
+    /// key. Without it a row that is waited for may move to a place that the scan has passed. (MySQL's manual has gap locks there "for foreign-key constraint checking".)
+    pub fn close_gaps(&mut self) {
+        self.running.closes_gaps = self.isolation().is_per_statement();
+    }
+
+    /// Gives the gaps back that were locked since [`Session::close_gaps`]; records stay locked. A gap whose key was removed meanwhile stays locked at the key behind.
+    pub fn open_gaps(&mut self) {
+        self.running.closes_gaps = false;
+        for (index, key) in self.buffers.closed.drain(..) {
+            self.engine.locks.release_gap(&self.owner, LockKeyRef { index, key: &key });
+        }
+    }
+
+    #[cold]
+    pub(crate) fn note_closed(&mut self, lock: LockKeyRef<'_>, granted: Granted) {
+        if granted != Granted::Held {
+            self.buffers.closed.push((lock.index, lock.key.into()));
+        }
+    }
+
+    /// Whether gaps are locked until [`Session::open_gaps`] only.
+    #[inline]
+    pub(crate) fn gives_gaps_back(&self) -> bool {
+        self.running.closes_gaps
     }
 
     /// With no latch held: locks the gap before the first key that is not below `bound`. Returns whether `bound` itself is a key.

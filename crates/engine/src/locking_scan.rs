@@ -99,7 +99,7 @@ impl Scan<'_> {
                     continue 'again;
                 }
                 let mut is_last = last_key.as_deref() == Some(key);
-                let passes_gone = gaps && forward && looked.is_ok() && self.session.is_long_gone(row);
+                let passes_gone = gaps && forward && looked.is_ok() && !self.session.gives_gaps_back() && self.session.is_long_gone(row);
                 let step = match looked {
                     Ok(lock) if row.flags & DELETE_MARK != 0 => {
                         self.session.give_back(&table, key, lock);
@@ -233,8 +233,11 @@ impl Scan<'_> {
                     }
                     Err(obstacle) => {
                         if self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)? {
-                            // The entry may be gone by now.
-                            self.state.place = self.state.just_before(entry.key.to_vec());
+                            // The entry may be gone by now; the one row that has a unique key may have moved to an entry before it.
+                            self.state.place = match table.indexes[self.state.index_no].unique && self.is_point_of(&table) {
+                                true => Place::Start,
+                                false => self.state.just_before(entry.key.to_vec()),
+                            };
                             continue 'leaf;
                         }
                         Step::Continue

@@ -81,7 +81,10 @@ impl Scan<'_> {
                         false => self.session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new)?,
                     };
                     if granted {
-                        self.state.place = self.state.just_before(entry.key.to_vec());
+                        // The one row that has a unique key may have moved to an entry before this one.
+                        if !exact {
+                            self.state.place = self.state.just_before(entry.key.to_vec());
+                        }
                         continue;
                     }
                     Step::Continue
@@ -104,7 +107,7 @@ impl Scan<'_> {
     }
 
     /// Whether the range is one whole key of the index, without NULLs.
-    fn is_point_of(&self, table: &Table) -> bool {
+    pub(crate) fn is_point_of(&self, table: &Table) -> bool {
         let range = &self.state.range;
         let mut rest = range.lower.as_slice();
         for part in &table.indexes[self.state.index_no].parts {

@@ -135,7 +135,7 @@ impl Session {
     /// Whether rows that a locking read met and its statement does not want are unlocked: at READ COMMITTED and below.
     #[inline]
     pub fn gives_back(&self) -> bool {
-        self.isolation().is_per_statement()
+        self.isolation().is_per_statement() && !self.running.closes_gaps
     }
 
     /// Unlocks a row that was shown as [`RowLock::New`] and is not wanted, where [`Session::gives_back`] says so.
@@ -159,7 +159,12 @@ impl Session {
     pub(crate) fn try_lock(&mut self, lock: LockKeyRef<'_>, mode: LockMode) -> Result<Option<Granted>> {
         self.running.may_hold_locks = true;
         match self.engine.locks.lock(&self.owner, lock, mode, WaitPolicy::NoWait, &self.cancel) {
-            Ok(granted) => Ok(Some(granted)),
+            Ok(granted) => {
+                if self.running.closes_gaps && mode.has_gap() {
+                    self.note_closed(lock, granted);
+                }
+                Ok(Some(granted))
+            }
             Err(LockError::WouldBlock) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -199,7 +204,12 @@ impl Session {
             Obstacle::Lock => engine.locks.lock(&self.owner, lock, mode, policy, &self.cancel),
         };
         match granted {
-            Ok(_) => Ok(true),
+            Ok(granted) => {
+                if self.running.closes_gaps && mode.has_gap() {
+                    self.note_closed(lock, granted);
+                }
+                Ok(true)
+            }
             Err(LockError::WouldBlock) if wait == Wait::SkipLocked => Ok(false),
             Err(error) => Err(error.into()),
         }

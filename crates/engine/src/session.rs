@@ -94,6 +94,8 @@ pub(crate) struct Running {
     first_updater_wins: bool,
     /// The statement that runs is the first to read or write, and the snapshot its own: see [`Session::may_restart`].
     snapshot_is_new: bool,
+    /// Gaps are locked for the time being, though its level locks none: [`Session::close_gaps`].
+    pub(crate) closes_gaps: bool,
     /// Whether the owner may hold explicit locks.
     pub(crate) may_hold_locks: bool,
     /// They were given back with the commit record.
@@ -145,6 +147,8 @@ pub struct Buffers {
     pub(crate) chain: crate::version::ChainBuffers,
     pub(crate) near: undo::Near,
     pub(crate) run: btree::RunPlan,
+    /// Keys before which [`Session::close_gaps`] has locked the gap.
+    pub(crate) closed: Vec<(base::IndexId, Box<[u8]>)>,
 }
 
 impl Engine {
@@ -193,6 +197,7 @@ impl Running {
             half_undone: false,
             first_updater_wins: false,
             snapshot_is_new: false,
+            closes_gaps: false,
             may_hold_locks: false,
             locks_are_gone: false,
             appended: Lsn::NONE,
@@ -281,6 +286,7 @@ impl Running {
         self.half_undone = false;
         self.first_updater_wins = false;
         self.snapshot_is_new = false;
+        self.closes_gaps = false;
         self.may_hold_locks = false;
         self.locks_are_gone = false;
         self.appended = Lsn::NONE;

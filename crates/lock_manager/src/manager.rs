@@ -319,13 +319,16 @@ impl LockManager {
         true
     }
 
-    /// Gives the gap before a key back and keeps what the owner has of the record: when the wait for the record behind the gap failed.
+    /// Gives the gap before a key back and keeps what the owner has of the record: when the wait for the record behind the gap failed, or the gap was locked for a while only.
     pub fn release_gap(&self, owner: &Arc<Owner>, key: LockKeyRef<'_>) {
         let (hash, shard_no) = self.place(key);
         let mut wakes = Wakes::new();
         let mut shard = self.shards[shard_no as usize].lock();
         let Some(slot) = shard.find(hash, key.index, key.key) else { return };
-        shard.revoke_gap(slot, owner);
+        if shard.revoke_gap(slot, owner) {
+            // Before the slot can serve another key.
+            owner.inner().forget(LockId { shard: shard_no, slot });
+        }
         shard.settle(slot, &mut wakes);
         drop(shard);
         wake(&wakes);

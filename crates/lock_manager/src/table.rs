@@ -296,13 +296,13 @@ impl Shard {
         held
     }
 
-    /// Takes the gap away from what an owner has; the key stays in its list.
-    pub(crate) fn revoke_gap(&mut self, slot: u32, owner: &Arc<Owner>) {
+    /// Takes the gap away from what an owner has. Returns whether the key is to be taken off its list, because nothing remains.
+    pub(crate) fn revoke_gap(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
         let entry = &mut self.slots[slot as usize];
-        if let Some(change) = entry.holders.reduce(owner, LockMode::ExclusiveNextKey.parts().gap()) {
-            self.gaps.note(entry.index, change);
-            entry.recredit(owner);
-        }
+        let Some(change) = entry.holders.reduce(owner, LockMode::ExclusiveNextKey.parts().gap()) else { return false };
+        self.gaps.note(entry.index, change);
+        entry.recredit(owner);
+        entry.holders.parts_of(owner).is_some_and(Parts::is_none) && self.revoke(slot, owner)
     }
 
     /// Takes the record away from what an owner has, where another one has the key, and grants to those who can have it now. Returns whether

@@ -278,9 +278,12 @@ fn transaction(c: &mut mysql::Conn, random: &mut SplitMix64) -> Result<u64, mysq
     let level = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"][below(random, 4) as usize];
     c.query_drop(format!("SET TRANSACTION ISOLATION LEVEL {level}"))?;
     c.query_drop("BEGIN")?;
+    // A row that the statement before has locked moves next.
+    let mut held = None;
     for _ in 0..1 + below(random, 4) {
-        let (id, parent, child) = (below(random, 200), below(random, 6), below(random, 40));
-        let statement = match below(random, 16) {
+        let (id, parent, child, other) = (below(random, 200), below(random, 6), below(random, 40), below(random, 40));
+        let choice = if held.is_some() { 15 } else { below(random, 19) };
+        let statement = match choice {
             0..=1 => format!("INSERT IGNORE INTO p VALUES ({parent}, {parent})"),
             2..=3 => format!("DELETE FROM p WHERE id = {parent}"),
             4 => format!("UPDATE p SET u = {} WHERE id = {parent}", 10 + below(random, 6)),
@@ -292,7 +295,9 @@ fn transaction(c: &mut mysql::Conn, random: &mut SplitMix64) -> Result<u64, mysq
             12 => format!("UPDATE cascaded SET pid = {parent} WHERE id = {child}"),
             13 => format!("DELETE FROM restricted WHERE id = {id} OR pid = {parent}"),
             14 => format!("DELETE FROM cascaded WHERE id = {child}"),
-            _ => format!("UPDATE cascaded SET id = {} WHERE id = {child}", below(random, 40)),
+            15 => format!("UPDATE cascaded SET id = {other} WHERE id = {}", held.take().unwrap_or(child)),
+            16 => format!("UPDATE restricted SET id = {id} WHERE pid = {parent} LIMIT 1"),
+            _ => format!("SELECT id FROM cascaded WHERE id = {} FOR UPDATE", *held.insert(child)),
         };
         match c.query_drop(statement) {
             Err(mysql::Error::MySqlError(error)) if EXPECTED.contains(&error.code) => {
@@ -310,7 +315,7 @@ fn transaction(c: &mut mysql::Conn, random: &mut SplitMix64) -> Result<u64, mysq
 }
 
 /// Rows that refer to nothing, table by table.
-fn orphans(c: &mut mysql::Conn) -> Vec<(String, i64)> {
+fn orphans(c: &mut mysql::Conn) -> Result<Vec<(String, i64)>, mysql::Error> {
     let mut found = Vec::new();
     for (child, column, parent, parent_column) in [
         ("restricted", "pid", "p", "id"),
@@ -321,9 +326,9 @@ fn orphans(c: &mut mysql::Conn) -> Vec<(String, i64)> {
         let query = format!(
             "SELECT child.id FROM {child} child LEFT JOIN {parent} parent ON child.{column} = parent.{parent_column} WHERE child.{column} IS NOT NULL AND parent.{parent_column} IS NULL"
         );
-        found.extend(c.query::<i64, _>(query).expect("reads").into_iter().map(|id| (child.to_owned(), id)));
+        found.extend(c.query::<i64, _>(query)?.into_iter().map(|id| (child.to_owned(), id)));
     }
-    found
+    Ok(found)
 }
 
 #[test]
@@ -364,7 +369,19 @@ fn sessions_at_once_leave_no_row_that_refers_to_nothing() {
                     }
                 });
             }
-            harness::until("the sessions have done much", || done.load(Ordering::Relaxed) > 600);
+            // No snapshot shows one, not even one that a later row makes good.
+            let (options, done, stop) = (server.options(Some("d")), &done, &stop);
+            let watch = move || {
+                let mut c = mysql::Conn::new(options).expect("connects");
+                while !stop.load(Ordering::Relaxed) {
+                    match orphans(&mut c) {
+                        Ok(found) => assert!(found.is_empty(), "round {round}, SEED={seed}, after {done:?} transactions: {found:?}"),
+                        Err(_) => return,
+                    }
+                }
+            };
+            let watcher = scope.spawn(watch);
+            harness::until("the sessions have done much", || done.load(Ordering::Relaxed) > 2500 || watcher.is_finished());
             if round == 1 {
                 server.kill();
             }
@@ -374,10 +391,11 @@ fn sessions_at_once_leave_no_row_that_refers_to_nothing() {
         }
         let mut c = server.connect();
         c.query_drop("USE d").expect("used");
-        let found = orphans(&mut c);
+        let found = orphans(&mut c).expect("reads");
         if !found.is_empty() {
             // Whether they are there, or only one query saw them.
-            let again = [orphans(&mut c), orphans(&mut mysql::Conn::new(server.options(Some("d"))).expect("connects"))];
+            let mut other = mysql::Conn::new(server.options(Some("d"))).expect("connects");
+            let again = [orphans(&mut c), orphans(&mut other)].map(|found| found.expect("reads"));
             let mut rows = |sql: &str| c.query::<(i64, Option<i64>), _>(sql).expect("reads");
             let tables = [rows("SELECT id, u FROM p"), rows("SELECT id, pid FROM cascaded"), rows("SELECT id, cid FROM grandchild")];
             let checked: Vec<(String, String, String, String)> =

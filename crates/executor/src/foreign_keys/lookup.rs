@@ -85,15 +85,26 @@ impl Exec<'_> {
     }
 
     /// The primary keys of the rows that refer to a row with these values by a key, locked as `read` says: all of them, or `rows_max`.
+    ///
+    /// The row that is referred to is locked, so that nobody comes to refer to it. Those who do already may move in their index meanwhile, to another primary key
+    /// say, without a look at it: so nothing may come into the range while it is read, at any level.
     pub(super) fn referring_rows(&mut self, child: &ChildKey, values: &[Value], read: Read, rows_max: usize) -> Result<Vec<Vec<u8>>> {
         let plan = self.plan;
         let entry = &plan.tables[child.child as usize];
-        let mut found = Vec::new();
         let Some(index) = child.index else { return Err(crate::errors::internal("a foreign key without its index")) };
         let referred: Vec<&Value> = child.columns.iter().map(|column| &values[*column]).collect();
-        let Some(wanted) = key_of(entry, index, &referred)? else { return Ok(found) };
+        let Some(wanted) = key_of(entry, index, &referred)? else { return Ok(Vec::new()) };
+        self.engine()?.close_gaps();
+        let found = self.rows_with(entry, index as usize, KeyRange::prefix(&wanted), read, rows_max);
+        self.engine()?.open_gaps();
+        found
+    }
+
+    /// The primary keys of the rows of a range of an index, or of `rows_max` of them.
+    fn rows_with(&mut self, entry: &TableEntry, index: usize, range: KeyRange, read: Read, rows_max: usize) -> Result<Vec<Vec<u8>>> {
+        let mut found = Vec::new();
         let mut batch = RowBatch::default();
-        let mut state = self.engine()?.scan(&entry.storage, index as usize, KeyRange::prefix(&wanted), Direction::Forward, read)?.park();
+        let mut state = self.engine()?.scan(&entry.storage, index, range, Direction::Forward, read)?.park();
         loop {
             let mut scan = self.engine()?.resume(state);
             let count = scan.next_batch(&mut batch, ROWS_AT_ONCE.min(rows_max - found.len()))?;
