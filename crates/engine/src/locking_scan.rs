@@ -234,13 +234,20 @@ impl Scan<'_> {
                     Err(obstacle) => {
                         if self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)? {
                             // The entry may be gone by now; the one row that has a unique key may have moved to an entry before it.
-                            self.state.place = match table.indexes[self.state.index_no].unique && self.is_point_of(&table) {
-                                true => Place::Start,
-                                false => self.state.just_before(entry.key.to_vec()),
-                            };
-                            continue 'leaf;
+                            if table.indexes[self.state.index_no].unique && self.is_point_of(&table) {
+                                self.state.place = Place::Start;
+                                continue 'leaf;
+                            }
+                            match self.show_moved_back(&table, &entry, mode, &mut shown, f)? {
+                                Some(step) => step,
+                                None => {
+                                    self.state.place = self.state.just_before(entry.key.to_vec());
+                                    continue 'leaf;
+                                }
+                            }
+                        } else {
+                            Step::Continue
                         }
-                        Step::Continue
                     }
                 };
                 if step == Step::Stop {
@@ -251,6 +258,28 @@ impl Scan<'_> {
             let last = batch.entry(batch.len() - 1).key.to_vec();
             self.state.place = Place::After(last);
         }
+    }
+
+    /// After a wait for the row behind an entry: shows it when its entry lies in the range by now where the scan has been, which would not come by it again.
+    fn show_moved_back(
+        &mut self,
+        table: &Arc<Table>,
+        entry: &Entry<'_>,
+        mode: LockMode,
+        shown: &mut u64,
+        f: &mut impl ShowLocked,
+    ) -> Result<Option<Step>> {
+        let Scan { session, state } = self;
+        let index = &table.indexes[state.index_no];
+        let mut look = Some(|row: RowRef<'_>, lock: RowLock| -> Result<Option<Step>> {
+            let mut now = Vec::with_capacity(entry.key.len());
+            table.secondary_key(index, row, entry.primary_key, &mut now)?;
+            Ok(state.is_behind(&now, entry.key).then(|| f(row, RowKey::Whole(entry.primary_key), lock)))
+        });
+        let Ok(Locked::Row(step)) = session.try_get_locked(table, entry.primary_key, mode, &mut look)? else { return Ok(None) };
+        let step = step?;
+        *shown += u64::from(step.is_some());
+        Ok(step)
     }
 
     /// Locks and shows the row behind an entry, if it still has the entry's key.

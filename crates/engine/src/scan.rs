@@ -191,6 +191,8 @@ pub struct ScanState {
     pub(crate) counted: bool,
     /// The range was cut to begin with a key in its middle.
     pub(crate) starts_inside: bool,
+    /// The range before it was first cut.
+    pub(crate) uncut: Option<KeyRange>,
     pub(crate) place: Place,
     /// How far it has come, for the cursor that continues it.
     pub(crate) pace: Pace,
@@ -223,6 +225,7 @@ impl Session {
             place,
             counted: false,
             starts_inside: false,
+            uncut: None,
             pace: Pace::default(),
             rows_ahead: KeysAhead::of_some(),
         };
@@ -394,8 +397,21 @@ impl ScanState {
         }
     }
 
+    /// Whether `key` is in the range as it was asked for, before `place`: nothing comes by it any more.
+    pub(crate) fn is_behind(&self, key: &[u8], place: &[u8]) -> bool {
+        let whole = self.uncut.as_ref().unwrap_or(&self.range);
+        let is_passed = match self.direction {
+            Direction::Forward => key < place,
+            Direction::Backward => key > place,
+        };
+        is_passed && key >= whole.lower.as_slice() && whole.below_upper(key)
+    }
+
     /// A place such that the scan goes on with `key` itself.
     pub(crate) fn just_before(&mut self, key: Vec<u8>) -> Place {
+        if self.uncut.is_none() {
+            self.uncut = Some(self.range.clone());
+        }
         match self.direction {
             Direction::Forward => {
                 self.starts_inside = true;
