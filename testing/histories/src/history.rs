@@ -2,7 +2,7 @@
 //!
 //! A **list** is a row that is only appended to; each appended element is unique for its list, so a read tells exactly which version it saw
 //! and, with the lists at the end, in which order the versions came. A **set** is a group of rows found by a range of a secondary index:
-//! members come, move to a higher group or go; a (member, group) pair comes once and goes once. Sets are what phantoms appear in.
+//! members come, move to another group or go; a (member, group) pair comes once and goes once. Sets are what phantoms appear in.
 
 use crate::levels::Level;
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,17 +30,18 @@ impl Client<'_, '_> {
         })
     }
 
-    /// Moves a member that was seen before to a higher group, if it is still there.
+    /// Moves a member that was seen before to any other group, now and then as another row, if it is still there. As it is after that it was never before: its tag is new.
     pub(super) fn move_member(&mut self) -> Step {
         let Some(member) = self.known_member() else { return self.insert_members() };
         let groups = self.run.profile.groups;
-        if member.group + 1 >= groups {
+        if groups < 2 {
             return self.remove_member();
         }
-        let to = member.group + 1 + self.random.below(u64::from(groups - member.group - 1)) as Group;
+        let to = (member.group + 1 + self.random.below(u64::from(groups - 1)) as Group) % groups;
         let tag = self.run.element();
+        let id = if self.random.below(4) == 0 { self.run.stored(tag) } else { member.id };
         let sql = format!(
-            "UPDATE sets SET grp = {}, tag = {} WHERE id = {} AND tag = {}",
+            "UPDATE sets SET id = {id}, grp = {}, tag = {} WHERE id = {} AND tag = {}",
             self.run.group_id(to),
             self.run.stored(tag),
             member.id,
@@ -50,7 +51,7 @@ impl Client<'_, '_> {
             if affected == 0 {
                 return vec![];
             }
-            client.remember(Member { id: member.id, group: to, tag });
+            client.remember(Member { id, group: to, tag });
             vec![Event::Remove { element: member.tag, group: member.group }, Event::Insert { element: tag, group: to }]
         })
     }
