@@ -7,6 +7,7 @@ use super::{DATABASE, Run};
 use crate::disturb::Wire;
 use crate::history::{End, Event, Reading, Statement, Txn};
 use crate::levels::{Level, PlainRead};
+use crate::place::is_broken;
 use env::SplitMix64;
 use mysql::Value;
 use sync::Arc;
@@ -413,12 +414,18 @@ impl<'r, 'p> Client<'r, 'p> {
 /// A connection at a level; while the server is being started again, that takes as long as it does.
 fn connect(run: &Run<'_>, number: usize, level: Level) -> Result<(mysql::Conn, Arc<Wire>, u64), String> {
     use mysql::prelude::Queryable;
+    // A KILL that was meant for a session of the life before may hit this one: numbers begin anew with each life.
+    let mut hits_left = 3;
     run.place.through_kills(|| {
-        let lives = run.place.lives();
-        let mut connection = run.place.connect(Some(DATABASE))?;
-        for sql in level.set() {
-            connection.query_drop(&sql).map_err(|error| format!("{sql}: {error}"))?;
-        }
+        let (lives, mut connection) = loop {
+            let lives = run.place.lives();
+            let mut connection = run.place.connect(Some(DATABASE))?;
+            match level.set().iter().try_for_each(|sql| connection.query_drop(sql)) {
+                Ok(()) => break (lives, connection),
+                Err(error) if is_broken(&error) && lives > 0 && hits_left > 0 => hits_left -= 1,
+                Err(error) => return Err(format!("{:?}: {error}", level.set())),
+            }
+        };
         if run.place.lives() != lives {
             // Connected to the next life: who takes it for this one does not see that it has crossed a crash.
             return Err("the server was killed meanwhile".into());
