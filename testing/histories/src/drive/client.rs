@@ -417,7 +417,7 @@ fn connect(run: &Run<'_>, number: usize, level: Level) -> Result<(mysql::Conn, A
     // A KILL that was meant for a session of the life before may hit this one: numbers begin anew with each life.
     let mut hits_left = 3;
     run.place.through_kills(|| {
-        let (lives, mut connection) = loop {
+        let (lives, connection) = loop {
             let lives = run.place.lives();
             let mut connection = run.place.connect(Some(DATABASE))?;
             match level.set().iter().try_for_each(|sql| connection.query_drop(sql)) {
