@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
 const LEVELS: [&str; 4] = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
 const SESSIONS: u64 = 6;
-const TRANSACTIONS: u64 = 500;
 const IDS: u64 = 80;
 const KEYS: u64 = 40;
 const GROUPS: u64 = 4;
@@ -117,11 +116,11 @@ fn change(random: &mut SplitMix64, held: &[Found]) -> String {
     }
 }
 
-/// Whether a transaction or statement may end so: as a deadlock's victim (`true`: all of it is gone), by a time-out or a duplicate.
+/// Whether a transaction or statement may end so: as a deadlock's victim (`true`: all of it is gone), by a time-out, a duplicate, or a table that was made anew.
 fn lost(error: &mysql::Error) -> Option<bool> {
     match error {
         mysql::Error::MySqlError(error) if error.code == 1213 => Some(true),
-        mysql::Error::MySqlError(error) if [1205, 1062].contains(&error.code) => Some(false),
+        mysql::Error::MySqlError(error) if [1205, 1062, 1412].contains(&error.code) => Some(false),
         _ => None,
     }
 }
@@ -150,20 +149,29 @@ fn transaction(c: &mut mysql::Conn, random: &mut SplitMix64) -> Result<(), mysql
     c.query_drop(if below(random, 5) == 0 { "ROLLBACK" } else { "COMMIT" })
 }
 
-#[test]
-fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
-    let seed = seed();
-    let external = std::env::var("ALTIPLANO_TEST_SERVER").ok();
-    let mut server = external.is_none().then(|| Server::start(PROGRAM, &[]));
-    let connect = |server: &Option<Server>| match (server, &external) {
-        (Some(server), _) => server.connect(),
-        (None, address) => {
-            let (host, port) = address.as_deref().and_then(|address| address.rsplit_once(':')).expect("HOST:PORT");
-            let options = mysql::OptsBuilder::new().ip_or_hostname(Some(host)).tcp_port(port.parse().expect("a port")).user(Some("root"));
-            mysql::Conn::new(options).expect("connects")
+/// Who asks: the program of this tree, or a server that runs already.
+enum Place {
+    Own(Server),
+    Other(mysql::OptsBuilder),
+}
+
+impl Place {
+    fn new() -> Place {
+        let Ok(address) = std::env::var("ALTIPLANO_TEST_SERVER") else { return Place::Own(Server::start(PROGRAM, &[])) };
+        let (host, port) = address.rsplit_once(':').expect("HOST:PORT");
+        let options = mysql::OptsBuilder::new().ip_or_hostname(Some(host)).tcp_port(port.parse().expect("a port"));
+        Place::Other(options.user(Some("root")))
+    }
+
+    fn connect(&self) -> mysql::Conn {
+        match self {
+            Place::Own(server) => server.connect(),
+            Place::Other(options) => mysql::Conn::new(options.clone()).expect("connects"),
         }
-    };
-    let mut c = connect(&server);
+    }
+}
+
+fn create_table(c: &mut mysql::Conn) {
     c.query_drop(
         "DROP DATABASE IF EXISTS altiplano_moves; CREATE DATABASE altiplano_moves; USE altiplano_moves;
         CREATE TABLE t (id INT PRIMARY KEY, u INT, a INT NOT NULL, n INT NOT NULL, v INT NOT NULL, s VARCHAR(20) NOT NULL, UNIQUE KEY u (u), KEY an (a, n), KEY s (s))",
@@ -172,43 +180,130 @@ fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
     for id in 0..IDS / 2 {
         c.query_drop(format!("INSERT INTO t VALUES ({id}, {id}, {}, {id}, {id}, 's{id}')", id % GROUPS)).expect("inserted");
     }
-    let running = AtomicU64::new(SESSIONS);
+}
+
+/// Snapshots of one statement, and of many, until the sessions have ended.
+fn watch(c: &mut mysql::Conn, running: &AtomicU64, seed: u64) -> Result<(), mysql::Error> {
+    while running.load(Ordering::Acquire) > 0 {
+        c.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+        let mut first = None;
+        for _ in 0..5 {
+            let shown = compare(c, false).and_then(|wrong| {
+                assert_eq!(wrong, None, "SEED={seed}");
+                c.query::<Found, _>("SELECT id, u, a, n FROM t ORDER BY id")
+            });
+            match shown {
+                Ok(rows) => assert_eq!(*first.get_or_insert_with(|| rows.clone()), rows, "SEED={seed}: a snapshot changed"),
+                Err(error) if lost(&error).is_some() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        c.query_drop("COMMIT")?;
+        assert_eq!(compare(c, false)?, None, "SEED={seed}");
+    }
+    Ok(())
+}
+
+/// Builds indexes and copies the table, beside the sessions, until they have ended; what was built has all rows.
+fn define(c: &mut mysql::Conn, running: &AtomicU64, seed: u64) -> Result<(), mysql::Error> {
+    let mut number = 0;
+    while running.load(Ordering::Acquire) > 0 {
+        number += 1;
+        let ddl = match number % 4 {
+            0 => "ALTER TABLE t ADD KEY x (n, s)",
+            1 => "ALTER TABLE t ADD UNIQUE KEY x (id, n)",
+            2 => "ALTER TABLE t ENGINE = InnoDB, ADD KEY x (n)",
+            _ => "ALTER TABLE t ADD KEY x (v, a), ALGORITHM = COPY",
+        };
+        match c.query_drop(ddl) {
+            Ok(()) => {}
+            Err(error) if lost(&error).is_some() => continue,
+            Err(error) => return Err(error),
+        }
+        let both = "SELECT (SELECT CONCAT(COUNT(*), ' ', SUM(id * 31 + n)) FROM t FORCE INDEX (x) WHERE v >= 0 AND n >= 0 AND id >= 0), \
+            (SELECT CONCAT(COUNT(*), ' ', SUM(id * 31 + n)) FROM t FORCE INDEX (PRIMARY) WHERE v >= 0)";
+        let (by_index, whole): (String, String) = c.query_first(both)?.expect("a row");
+        assert_eq!(by_index, whole, "SEED={seed}: after {ddl}");
+        while let Err(error) = c.query_drop("ALTER TABLE t DROP KEY x") {
+            if lost(&error).is_none() {
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sessions that change the table, a watcher, and perhaps somebody who defines indexes, until each session has done `transactions`, or the server is killed when
+/// all of them together have done `kill_after`.
+fn run(place: &mut Place, seed: u64, transactions: u64, defines: bool, kill_after: Option<u64>) {
+    let (running, done) = (AtomicU64::new(SESSIONS), AtomicU64::new(0));
+    let expected = |end: Result<(), mysql::Error>| match end {
+        Ok(()) => {}
+        Err(mysql::Error::MySqlError(error)) => panic!("SEED={seed}: {error}"),
+        Err(error) => assert!(kill_after.is_some(), "SEED={seed}: {error}"),
+    };
     std::thread::scope(|scope| {
         for number in 0..SESSIONS {
-            let (mut c, running) = (connect(&server), &running);
+            let (mut c, running, done, expected) = (place.connect(), &running, &done, &expected);
             scope.spawn(move || {
                 let _ends = Ends(running);
                 let mut random = SplitMix64::new(seed ^ (number << 40));
-                c.query_drop("USE altiplano_moves; SET innodb_lock_wait_timeout = 1").expect("set");
-                for _ in 0..TRANSACTIONS {
-                    transaction(&mut c, &mut random).unwrap_or_else(|error| panic!("SEED={seed}: {error}"));
-                }
+                expected(c.query_drop("USE altiplano_moves; SET innodb_lock_wait_timeout = 1"));
+                expected((0..transactions).try_for_each(|_| {
+                    done.fetch_add(1, Ordering::Relaxed);
+                    transaction(&mut c, &mut random)
+                }));
             });
         }
-        let (mut c, running) = (connect(&server), &running);
-        scope.spawn(move || {
-            c.query_drop("USE altiplano_moves").expect("used");
-            // Snapshots of one statement, and of many.
-            while running.load(Ordering::Acquire) > 0 {
-                c.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT").expect("begun");
-                let mut first = None;
-                for _ in 0..5 {
-                    assert_eq!(compare(&mut c, false).expect("reads"), None, "SEED={seed}");
-                    let rows: Vec<Found> = c.query("SELECT id, u, a, n FROM t ORDER BY id").expect("reads");
-                    assert_eq!(*first.get_or_insert_with(|| rows.clone()), rows, "SEED={seed}: a snapshot changed");
-                }
-                c.query_drop("COMMIT").expect("ended");
-                assert_eq!(compare(&mut c, false).expect("reads"), None, "SEED={seed}");
-            }
-        });
+        for other in [watch, define].into_iter().take(1 + usize::from(defines)) {
+            let (mut c, running, expected) = (place.connect(), &running, &expected);
+            scope.spawn(move || {
+                expected(c.query_drop("USE altiplano_moves; SET lock_wait_timeout = 2"));
+                expected(other(&mut c, running, seed));
+            });
+        }
+        if let (Some(count), Place::Own(server)) = (kill_after, &mut *place) {
+            harness::until("much is done", || done.load(Ordering::Relaxed) > count || running.load(Ordering::Acquire) == 0);
+            server.kill();
+        }
     });
+}
+
+fn is_whole(place: &Place, seed: u64) {
+    let mut c = place.connect();
+    c.query_drop("USE altiplano_moves").expect("used");
     assert_eq!(compare(&mut c, false).expect("reads"), None, "SEED={seed}, at the end");
     let checked: Vec<(String, String, String, String)> = c.query("CHECK TABLE t").expect("checked");
     assert!(checked.iter().all(|row| row.3 == "OK"), "SEED={seed}: {checked:?}");
-    c.query_drop("DROP DATABASE altiplano_moves").expect("dropped");
-    if let Some(server) = &mut server {
-        assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
+    let seed = seed();
+    let mut place = Place::new();
+    create_table(&mut place.connect());
+    run(&mut place, seed, 500, false, None);
+    is_whole(&place, seed);
+    run(&mut place, seed ^ 1, 250, true, None);
+    is_whole(&place, seed);
+}
+
+#[test]
+fn rows_that_move_are_whole_after_kills() {
+    let seed = seed();
+    let mut place = Place::Own(Server::start(PROGRAM, &[]));
+    create_table(&mut place.connect());
+    for round in 0..4 {
+        run(&mut place, seed ^ round, 400, round % 2 == 1, Some(300 + 100 * round));
+        let Place::Own(server) = &mut place else { return };
+        server.restart();
+        is_whole(&place, seed);
+        // The index that somebody was about to drop.
+        let mut c = place.connect();
+        let _ = c.query_drop("ALTER TABLE altiplano_moves.t DROP KEY x");
     }
+    let Place::Own(server) = &mut place else { return };
+    assert_eq!(server.stop(), Some(0));
 }
 
 /// Counts a session off, however it ends.
