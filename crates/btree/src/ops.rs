@@ -207,7 +207,7 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
     }
     node.open_slots(&slots, bytes).map_err(|_| Malformed)?;
     let mut told = delta::Told::default();
-    for slot in slots {
+    for slot in slots.iter().copied() {
         entries.varint()?;
         let (suffix, value) = match &mut old {
             None => {
@@ -222,10 +222,37 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
         };
         node.put_at(slot as usize, suffix, value);
     }
+    if !are_in_order(node.node(), &slots) {
+        return Err(Malformed);
+    }
     if txn_max > node.node().txn_max() {
         node.set_txn_max(txn_max);
     }
     Ok(())
+}
+
+/// Whether a key lies between those that it comes between. An image of the page from before other changes, which a write that was lost has left on the disk, has room for most
+/// insertions; this finds many of them out. (The first bytes of the neighbours' keys, which mostly tell, lie in the slots.)
+fn is_between(node: Node<'_>, slot: usize, key: &[u8]) -> bool {
+    let left = slot <= node.first_keyed() || node.key(slot - 1).compare(key).is_lt();
+    left && (slot >= node.count() || node.key(slot).compare(key).is_gt())
+}
+
+/// Whether the keys in these slots of a leaf, which ascend, lie between their neighbours.
+fn are_in_order(node: Node<'_>, slots: &[u16]) -> bool {
+    let before = |left: usize| {
+        let (left, right) = (node.key(left), node.key(left + 1));
+        let ([_, left_head, left_rest], [_, right_head, right_rest]) = (left.pieces(), right.pieces());
+        (left_head, left_rest) < (right_head, right_rest)
+    };
+    let mut next = 0;
+    slots.iter().all(|slot| {
+        let slot = usize::from(*slot);
+        // Of neighbours among them the pair is looked at once.
+        let left = slot == 0 || slot == next || before(slot - 1);
+        next = slot + 1;
+        left && (next >= node.count() || before(slot))
+    })
 }
 
 /// Does and logs [`REMOVE`].
@@ -622,6 +649,9 @@ fn redo(op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
                 }
                 _ => return Err(Malformed),
             };
+            if !is_between(node.node(), slot, key) {
+                return Err(Malformed);
+            }
             node.insert(slot, key, value).map_err(|_| Malformed)
         }
         REMOVE => {

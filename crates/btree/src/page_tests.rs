@@ -288,3 +288,63 @@ fn redo_finds_the_slot_and_the_entry_that_an_operation_is_about() {
     }
     assert_eq!(ops::Redo.place_word(ops::LOAD, &[0; 8]), None);
 }
+
+/// A page that lacks changes from before, as a write that was lost leaves it.
+#[test]
+fn redo_refuses_what_does_not_lie_between_its_neighbours() {
+    use buffer_pool::RedoHandler;
+    let insert = |slot: u64, key: &[u8]| {
+        let mut out = vec![0u8];
+        base::put_varint(&mut out, slot);
+        base::put_bytes(&mut out, key);
+        out.extend_from_slice(b"value");
+        out
+    };
+    let mut page = empty(0);
+    for (slot, key) in [b"bbbbb", b"ddddd", b"fffff"].into_iter().enumerate() {
+        ops::Redo.redo(ops::INSERT, &insert(slot as u64, key), &mut *page).unwrap();
+    }
+    for (slot, key) in [
+        (0, b"ccccc"),
+        (0, b"bbbbb"),
+        (1, b"ddddd"),
+        (1, b"eeeee"),
+        (1, b"aaaaa"),
+        (2, b"ccccc"),
+        (2, b"zzzzz"),
+        (3, b"fffff"),
+        (3, b"aaaaa"),
+    ] {
+        ops::Redo.redo(ops::INSERT, &insert(slot, key), &mut *page.clone()).unwrap_err();
+    }
+    for (slot, key) in [(0, b"aaaaa"), (1, b"ccccc"), (2, b"eeeee"), (3, b"ggggg")] {
+        ops::Redo.redo(ops::INSERT, &insert(slot, key), &mut *page.clone()).unwrap();
+    }
+    // Runs, as builds before told them: slot, how much of the suffix is the one before, the rest of it.
+    let run = |entries: &[(u64, &[u8])]| {
+        let mut out = vec![0u8];
+        base::put_varint(&mut out, 0);
+        base::put_varint(&mut out, entries.len() as u64);
+        base::put_bytes(&mut out, b"");
+        for (slot, suffix) in entries {
+            base::put_varint(&mut out, *slot);
+            base::put_varint(&mut out, 0);
+            base::put_bytes(&mut out, suffix);
+            base::put_bytes(&mut out, b"value");
+        }
+        out
+    };
+    for (entries, fits) in [
+        (vec![(1u64, b"ccccc".as_slice()), (1, b"eeeee")], true),
+        (vec![(1, b"ccccc"), (0, b"ccddd")], true),
+        (vec![(3, b"ggggg"), (0, b"hhhhh")], true),
+        (vec![(3, b"eeeee")], false),
+        (vec![(1, b"ccddd"), (0, b"ccccc")], false),
+        (vec![(1, b"ccccc"), (0, b"ddddd")], false),
+        (vec![(0, b"bbbbb")], false),
+        (vec![(1, b"bbbbb")], false),
+    ] {
+        let done = ops::Redo.redo(ops::INSERT_RUN, &run(&entries), &mut *page.clone());
+        assert_eq!(done.is_ok(), fits, "{entries:?}");
+    }
+}

@@ -102,7 +102,7 @@ impl Scan<'_> {
             loop {
                 match self.leaf(&mut cursor, restore, buffers, f)? {
                     Leaf::Stopped => {
-                        self.state.place = Place::After(cursor.key().to_vec());
+                        self.state.pass(cursor.key().to_vec())?;
                         return Ok(true);
                     }
                     Leaf::End => {

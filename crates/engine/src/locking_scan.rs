@@ -135,7 +135,7 @@ impl Scan<'_> {
                     return Ok(false);
                 }
                 if gaps && forward && cursor.is_last_on_leaf() {
-                    self.state.place = Place::After(cursor.key().to_vec());
+                    self.state.pass(cursor.key().to_vec())?;
                 }
                 match self.state.direction {
                     Direction::Forward => cursor.next()?,
@@ -143,7 +143,7 @@ impl Scan<'_> {
                 };
             }
             if stopped {
-                self.state.place = Place::After(cursor.key().to_vec());
+                self.state.pass(cursor.key().to_vec())?;
                 return Ok(true);
             }
             let Some((key, found, gap_is_new)) = obstacle else {
@@ -251,12 +251,12 @@ impl Scan<'_> {
                     }
                 };
                 if step == Step::Stop {
-                    self.state.place = Place::After(entry.key.to_vec());
+                    self.state.pass(entry.key.to_vec())?;
                     return Ok(true);
                 }
             }
             let last = batch.entry(batch.len() - 1).key.to_vec();
-            self.state.place = Place::After(last);
+            self.state.pass(last)?;
         }
     }
 

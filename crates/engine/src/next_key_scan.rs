@@ -99,7 +99,7 @@ impl Scan<'_> {
                 exact = false;
                 continue;
             }
-            self.state.place = Place::After(entry.key.to_vec());
+            self.state.pass(entry.key.to_vec())?;
             if step == Step::Stop {
                 return Ok(true);
             }

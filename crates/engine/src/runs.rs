@@ -234,7 +234,9 @@ impl Scan<'_> {
             }
             match scanned {
                 Scanned::Stopped => {
-                    state.place = Place::After(cursor.key().to_vec());
+                    let last = cursor.key().to_vec();
+                    drop(cursor);
+                    state.pass(last)?;
                     return Ok(true);
                 }
                 Scanned::EndOfRange => {

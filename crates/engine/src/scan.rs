@@ -345,7 +345,7 @@ impl Scan<'_> {
             }
         }
         if let Some(key) = last {
-            self.state.place = Place::After(key.to_vec());
+            self.state.pass(key.to_vec())?;
         }
         Ok(step)
     }
@@ -395,6 +395,21 @@ impl ScanState {
             Direction::Forward => self.range.below_upper(key),
             Direction::Backward => key >= self.range.lower.as_slice(),
         }
+    }
+
+    /// The last key that was dealt with. It lies behind the one before: else a page's keys are out of order, and the scan would go in circles.
+    pub(crate) fn pass(&mut self, key: Vec<u8>) -> Result<()> {
+        if let Place::After(before) = &self.place {
+            let goes_on = match self.direction {
+                Direction::Forward => key > *before,
+                Direction::Backward => key < *before,
+            };
+            if !goes_on {
+                return Err(Error::corrupt("index whose keys are out of order"));
+            }
+        }
+        self.place = Place::After(key);
+        Ok(())
     }
 
     /// Whether `key` is in the range as it was asked for, before `place`: nothing comes by it any more.

@@ -8,6 +8,9 @@ use record::RowRef;
 use std::sync::Arc;
 use types::Value;
 
+/// More rows than any table has: a scan that shows them goes in circles.
+const ROWS_MAX: usize = 200_000;
+
 /// A row that the engine showed: primary key and values.
 pub(crate) type Seen = (Vec<u8>, Vec<Value>);
 
@@ -372,6 +375,8 @@ pub(crate) fn scan(
                     Err(error) => failed = Some(error),
                 }
                 count += 1;
+                let last = || seen.iter().rev().take(4).map(|row| &row.0).collect::<Vec<_>>();
+                assert!(seen.len() < ROWS_MAX, "{}.{index_no}, a scan that does not end: {:02x?}", entry.def.name, last());
                 if count == stop_after { Step::Stop } else { Step::Continue }
             })?;
             if let Some(error) = failed {
