@@ -232,10 +232,14 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
 }
 
 /// Whether a key lies between those that it comes between. An image of the page from before other changes, which a write that was lost has left on the disk, has room for most
-/// insertions; this finds many of them out. (The first bytes of the neighbours' keys, which mostly tell, lie in the slots.)
-fn is_between(node: Node<'_>, slot: usize, key: &[u8]) -> bool {
-    let left = slot <= node.first_keyed() || node.key(slot - 1).compare(key).is_lt();
-    left && (slot >= node.count() || node.key(slot).compare(key).is_gt())
+/// insertions; this finds many of them out. What mostly tells, the first bytes of what follows the prefix, lies in the slots. `suffix`: where the key has the page's prefix.
+fn is_between(node: Node<'_>, slot: usize, key: &[u8], suffix: Option<&[u8]>) -> bool {
+    let head = suffix.and_then(<[u8]>::first_chunk).map(|head| u32::from_be_bytes(*head));
+    let order = |no: usize| match head {
+        Some(head) if node.slot(no).head() != head => node.slot(no).head().cmp(&head),
+        _ => node.key(no).compare(key),
+    };
+    (slot <= node.first_keyed() || order(slot - 1).is_lt()) && (slot >= node.count() || order(slot).is_gt())
 }
 
 /// Whether the keys in these slots of a leaf, which ascend, lie between their neighbours.
@@ -634,22 +638,22 @@ fn redo(op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
         INSERT => {
             let form = reader.u8()?;
             let slot: usize = narrow(reader.varint()?)?;
-            let key = reader.bytes()?;
+            let told = reader.bytes()?;
             let value = reader.rest();
-            if slot > count || slot < first || (first == 1 && value.len() != 8) || key.len() + value.len() > PAGE_BYTES {
+            if slot > count || slot < first || (first == 1 && value.len() != 8) || told.len() + value.len() > PAGE_BYTES {
                 return Err(Malformed);
             }
             let mut whole = SmallVec::<[u8; 64]>::new();
-            let key = match form {
-                WHOLE_KEY => key,
+            let (key, suffix) = match form {
+                WHOLE_KEY => (told, told.strip_prefix(node.node().prefix())),
                 WITHOUT_PREFIX => {
                     whole.extend_from_slice(node.node().prefix());
-                    whole.extend_from_slice(key);
-                    &whole
+                    whole.extend_from_slice(told);
+                    (&*whole, Some(told))
                 }
                 _ => return Err(Malformed),
             };
-            if !is_between(node.node(), slot, key) {
+            if !is_between(node.node(), slot, key, suffix) {
                 return Err(Malformed);
             }
             node.insert(slot, key, value).map_err(|_| Malformed)
