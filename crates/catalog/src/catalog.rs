@@ -100,8 +100,11 @@ impl Catalog {
         }
         self.load(
             |session| Ok(dictionary::database(session, name, Read::Snapshot)?.map(Arc::new)),
-            |def| {
-                self.databases.write().insert(name.into(), Arc::clone(def));
+            |def, is_current| {
+                let mut databases = self.databases.write();
+                if is_current() {
+                    databases.insert(name.into(), Arc::clone(def));
+                }
             },
         )?
         .ok_or_else(|| CatalogError::UnknownDatabase(name.into()))
@@ -136,7 +139,7 @@ impl Catalog {
                 let children = references::children(session, database, name, Read::Snapshot)?;
                 Ok(Some(Arc::new(TableEntry { def, storage, children, temporary: false })))
             },
-            |entry| self.publish(entry),
+            |entry, is_current| self.publish(entry, is_current),
         )?
         .ok_or_else(|| CatalogError::UnknownTable { database: database.into(), table: name.into() })
     }
@@ -175,17 +178,20 @@ impl Catalog {
         })
     }
 
-    /// Reads with `read`, and caches what it found with `keep` unless DDL came in between.
-    pub(crate) fn load<T>(&self, mut read: impl FnMut(&mut Session) -> Result<Option<T>>, keep: impl Fn(&T)) -> Result<Option<T>> {
+    /// Reads with `read`, and caches what it found with `keep` unless DDL came in between: `keep` asks for that under the latch of its list, by which DDL comes past it
+    /// ([`Catalog::changed`]). What was read before DDL must not be found under the version behind it: plans would be taken for made behind it, over trees that are gone.
+    pub(crate) fn load<T>(
+        &self,
+        mut read: impl FnMut(&mut Session) -> Result<Option<T>>,
+        mut keep: impl FnMut(&T, &dyn Fn() -> bool),
+    ) -> Result<Option<T>> {
         loop {
             let version = self.version();
             let Some(found) = self.read_committed(&mut read)? else { return Ok(None) };
-            keep(&found);
+            keep(&found, &|| self.version() == version);
             if self.version() == version {
                 return Ok(Some(found));
             }
-            // What was kept may be from before the DDL.
-            self.forget_all();
         }
     }
 
@@ -198,21 +204,20 @@ impl Catalog {
         result
     }
 
-    fn publish(&self, entry: &Arc<TableEntry>) {
+    fn publish(&self, entry: &Arc<TableEntry>, is_current: &dyn Fn() -> bool) {
         let mut tables = self.tables.write();
-        tables.entry(entry.def.database.clone()).or_default().insert(entry.def.name.clone(), Arc::clone(entry));
+        if is_current() {
+            tables.entry(entry.def.database.clone()).or_default().insert(entry.def.name.clone(), Arc::clone(entry));
+        }
     }
 
-    /// DDL has committed: plans made before are stale.
+    /// DDL has committed: plans made before are stale. Under all latches at once: who knows the new version finds nothing from before it.
     pub(crate) fn changed(&self) {
+        let (mut tables, mut databases, mut views) = (self.tables.write(), self.databases.write(), self.views.write());
         self.version.fetch_add(1, Ordering::AcqRel);
-        self.forget_all();
-    }
-
-    fn forget_all(&self) {
-        self.tables.write().clear();
-        self.views.write().clear();
-        self.databases.write().clear();
+        tables.clear();
+        databases.clear();
+        views.clear();
     }
 
     /// Frees trees that belong to no definition: DDL that a crash cut off. `before` is [`Catalog::orphan_horizon`] of the start, so
@@ -333,5 +338,31 @@ impl TableSource for Source {
         if let Some(catalog) = self.catalog.upgrade() {
             close_unused(&mut catalog.tables.write(), count);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::EngineConfig;
+    use env::{Disk, SimClock, SimDisk};
+
+    #[test]
+    fn what_was_read_before_ddl_is_not_kept() {
+        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
+        let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
+        let catalog = Catalog::open(&engine).expect("a catalogue");
+        let (mut reads, mut kept) = (0, Vec::new());
+        let read = |_: &mut Session| {
+            reads += 1;
+            if reads == 1 {
+                // DDL ends after the first read, before it could be kept.
+                catalog.changed();
+            }
+            Ok(Some(reads))
+        };
+        let found = catalog.load(read, |found, is_current| kept.push((*found, is_current()))).expect("read");
+        assert_eq!(found, Some(2));
+        assert_eq!(kept, [(1, false), (2, true)]);
     }
 }

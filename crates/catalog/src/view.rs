@@ -214,9 +214,11 @@ impl Catalog {
                 let Some(def) = read(session, id, Read::Snapshot)? else { return Ok(None) };
                 Ok(Some(Arc::new(ViewEntry { lock: self.view_lock(def.id), def })))
             },
-            |entry: &Arc<ViewEntry>| {
+            |entry: &Arc<ViewEntry>, is_current| {
                 let mut views = self.views.write();
-                views.entry(entry.def.database.clone()).or_default().insert(entry.def.name.clone(), Arc::clone(entry));
+                if is_current() {
+                    views.entry(entry.def.database.clone()).or_default().insert(entry.def.name.clone(), Arc::clone(entry));
+                }
             },
         )
     }

@@ -60,6 +60,8 @@ impl Session {
     /// key. Without it a row that is waited for may move to a place that the scan has passed. (MySQL's manual has gap locks there "for foreign-key constraint checking".)
     pub fn close_gaps(&mut self) {
         self.running.closes_gaps = self.isolation().is_per_statement();
+        // The buffers may be those of a session that ended in between.
+        self.buffers.closed.clear();
     }
 
     /// Gives the gaps back that were locked since [`Session::close_gaps`]; records stay locked. A gap whose key was removed meanwhile stays locked at the key behind.

@@ -233,21 +233,23 @@ impl Scan<'_> {
                     }
                     Err(obstacle) => {
                         if self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)? {
-                            // The entry may be gone by now; the one row that has a unique key may have moved to an entry before it.
+                            // This entry may be gone by now, and others have come behind it; the one row that has a unique key may have moved to an entry before it.
                             if table.indexes[self.state.index_no].unique && self.is_point_of(&table) {
                                 self.state.place = Place::Start;
                                 continue 'leaf;
                             }
                             match self.show_moved_back(&table, &entry, mode, &mut shown, f)? {
-                                Some(step) => step,
-                                None => {
-                                    self.state.place = self.state.just_before(entry.key.to_vec());
-                                    continue 'leaf;
+                                Some(step) => {
+                                    self.state.pass(entry.key.to_vec())?;
+                                    if step == Step::Stop {
+                                        return Ok(true);
+                                    }
                                 }
+                                None => self.state.place = self.state.just_before(entry.key.to_vec()),
                             }
-                        } else {
-                            Step::Continue
+                            continue 'leaf;
                         }
+                        Step::Continue
                     }
                 };
                 if step == Step::Stop {
