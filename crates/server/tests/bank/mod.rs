@@ -43,9 +43,10 @@ pub fn in_parallel<R: Send>(count: u64, work: impl Fn(u64) -> R + Sync) -> Vec<R
     })
 }
 
-/// A connection at an isolation level.
+/// A connection at an isolation level. It waits for rows for ten minutes: a disk that stands still for one must not look like a fault, and who is never granted still does.
 pub fn at_level(server: &Server, level: &str) -> mysql::Conn {
     let mut connection = server.connect();
+    connection.query_drop("SET SESSION innodb_lock_wait_timeout = 600").expect("the time-out is set");
     connection.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")).expect("the level is set");
     connection
 }
