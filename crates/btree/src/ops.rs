@@ -15,6 +15,7 @@ use crate::edit::{Identity, NodeMut};
 use crate::layout::{CAPACITY, CHILD_BYTES, ENTRY_BYTES_MAX, SLOT_BYTES, SLOTS, Slot};
 use crate::node::Node;
 use crate::overflow;
+use crate::search;
 use crate::tree::BTree;
 
 /// Makes the page a B+tree page with these entries.
@@ -207,7 +208,7 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
     }
     node.open_slots(&slots, bytes).map_err(|_| Malformed)?;
     let mut told = delta::Told::default();
-    for slot in slots.iter().copied() {
+    for (no, &slot) in slots.iter().enumerate() {
         entries.varint()?;
         let (suffix, value) = match &mut old {
             None => {
@@ -220,10 +221,12 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
                 (&*old.suffix, &*old.value)
             }
         };
+        // As [`is_between`]. The next slot may be one of those that are filled yet.
+        let right = (slots.get(no + 1) != Some(&(slot + 1))).then_some(usize::from(slot) + 1).filter(|right| *right < node.node().count());
+        if !search::lies_between::<_, false>(node.node().0, slot.checked_sub(1).map(usize::from), right, suffix) {
+            return Err(Malformed);
+        }
         node.put_at(slot as usize, suffix, value);
-    }
-    if !are_in_order(node.node(), &slots) {
-        return Err(Malformed);
     }
     if txn_max > node.node().txn_max() {
         node.set_txn_max(txn_max);
@@ -232,31 +235,21 @@ fn redo_run(page: &mut [u8], payload: &[u8]) -> Result<(), Malformed> {
 }
 
 /// Whether a key lies between those that it comes between. An image of the page from before other changes, which a write that was lost has left on the disk, has room for most
-/// insertions; this finds many of them out. What mostly tells, the first bytes of what follows the prefix, lies in the slots. `suffix`: where the key has the page's prefix.
-fn is_between(node: Node<'_>, slot: usize, key: &[u8], suffix: Option<&[u8]>) -> bool {
-    let head = suffix.and_then(<[u8]>::first_chunk).map(|head| u32::from_be_bytes(*head));
-    let order = |no: usize| match head {
-        Some(head) if node.slot(no).head() != head => node.slot(no).head().cmp(&head),
-        _ => node.key(no).compare(key),
-    };
-    (slot <= node.first_keyed() || order(slot - 1).is_lt()) && (slot >= node.count() || order(slot).is_gt())
-}
-
-/// Whether the keys in these slots of a leaf, which ascend, lie between their neighbours.
-fn are_in_order(node: Node<'_>, slots: &[u16]) -> bool {
-    let before = |left: usize| {
-        let (left, right) = (node.key(left), node.key(left + 1));
-        let ([_, left_head, left_rest], [_, right_head, right_rest]) = (left.pieces(), right.pieces());
-        (left_head, left_rest) < (right_head, right_rest)
-    };
-    let mut next = 0;
-    slots.iter().all(|slot| {
-        let slot = usize::from(*slot);
-        // Of neighbours among them the pair is looked at once.
-        let left = slot == 0 || slot == next || before(slot - 1);
-        next = slot + 1;
-        left && (next >= node.count() || before(slot))
-    })
+/// insertions; this finds many of them out.
+fn is_between(node: Node<'_>, slot: usize, key: &[u8]) -> bool {
+    let left = slot.checked_sub(1).filter(|left| *left >= node.first_keyed());
+    let right = (slot < node.count()).then_some(slot);
+    match search::suffix_in(node.0, key) {
+        Ok(suffix) if node.is_inner() => search::lies_between::<_, true>(node.0, left, right, suffix),
+        Ok(suffix) => search::lies_between::<_, false>(node.0, left, right, suffix),
+        Err(order) => {
+            if order.is_lt() {
+                left.is_none()
+            } else {
+                right.is_none()
+            }
+        }
+    }
 }
 
 /// Does and logs [`REMOVE`].
@@ -638,22 +631,22 @@ fn redo(op: u8, payload: &[u8], page: &mut [u8]) -> Result<(), Malformed> {
         INSERT => {
             let form = reader.u8()?;
             let slot: usize = narrow(reader.varint()?)?;
-            let told = reader.bytes()?;
+            let key = reader.bytes()?;
             let value = reader.rest();
-            if slot > count || slot < first || (first == 1 && value.len() != 8) || told.len() + value.len() > PAGE_BYTES {
+            if slot > count || slot < first || (first == 1 && value.len() != 8) || key.len() + value.len() > PAGE_BYTES {
                 return Err(Malformed);
             }
             let mut whole = SmallVec::<[u8; 64]>::new();
-            let (key, suffix) = match form {
-                WHOLE_KEY => (told, told.strip_prefix(node.node().prefix())),
+            let key = match form {
+                WHOLE_KEY => key,
                 WITHOUT_PREFIX => {
                     whole.extend_from_slice(node.node().prefix());
-                    whole.extend_from_slice(told);
-                    (&*whole, Some(told))
+                    whole.extend_from_slice(key);
+                    &whole
                 }
                 _ => return Err(Malformed),
             };
-            if !is_between(node.node(), slot, key, suffix) {
+            if !is_between(node.node(), slot, key) {
                 return Err(Malformed);
             }
             node.insert(slot, key, value).map_err(|_| Malformed)

@@ -167,6 +167,12 @@ fn order_of_slot<B: Bytes, const INNER: bool>(page: &B, slot: usize, suffix: &[u
     slot.head().cmp(&head_of(suffix)).then_with(|| compare_rest::<B, INNER>(page, slot, suffix))
 }
 
+/// Whether a key that has the page's prefix and then this suffix lies between those of two slots, where there are such.
+pub(crate) fn lies_between<B: Bytes, const INNER: bool>(page: &B, left: Option<usize>, right: Option<usize>, suffix: &[u8]) -> bool {
+    let order = |slot: usize| order_of_slot::<B, INNER>(page, slot, suffix);
+    left.is_none_or(|left| order(left).is_lt()) && right.is_none_or(|right| order(right).is_gt())
+}
+
 /// What follows the page's prefix in `key`; an error where it has another one.
 pub(crate) fn suffix_in<'k, B: Bytes>(page: &B, key: &'k [u8]) -> Result<&'k [u8], Ordering> {
     without_prefix(page, page.u16_at(PREFIX_LEN) as usize, key)

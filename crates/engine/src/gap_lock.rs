@@ -72,17 +72,12 @@ impl Session {
         }
     }
 
-    #[cold]
-    pub(crate) fn note_closed(&mut self, lock: LockKeyRef<'_>, granted: Granted) {
-        if granted != Granted::Held {
+    /// A lock was granted; if with a gap that is to be given back, that is noted.
+    #[inline]
+    pub(crate) fn note_closed(&mut self, lock: LockKeyRef<'_>, mode: LockMode, granted: Granted) {
+        if self.running.closes_gaps && mode.has_gap() && granted != Granted::Held {
             self.buffers.closed.push((lock.index, lock.key.into()));
         }
-    }
-
-    /// Whether gaps are locked until [`Session::open_gaps`] only.
-    #[inline]
-    pub(crate) fn gives_gaps_back(&self) -> bool {
-        self.running.closes_gaps
     }
 
     /// With no latch held: locks the gap before the first key that is not below `bound`. Returns whether `bound` itself is a key.

@@ -9,7 +9,7 @@
 use crate::gap_lock::{planted, reached};
 use crate::read::Locked;
 use crate::row_lock::{Obstacle, RowLock, Wait};
-use crate::scan::{Direction, Entry, EntryBatch, Place, RowKey, Scan, Step};
+use crate::scan::{Direction, Entry, EntryBatch, Place, RowKey, Scan, ScanState, Step};
 use crate::secondary::has_key;
 use crate::table::Table;
 use crate::version::{header, last_committed};
@@ -79,7 +79,7 @@ impl Scan<'_> {
                 let row = header(value)?;
                 let own_mode = match gaps {
                     // The gap before the first key of the range is not in it.
-                    true if forward && !self.state.starts_inside && key == self.state.range.lower => mode,
+                    true if forward && self.state.uncut.is_none() && key == self.state.range.lower => mode,
                     true => mode.next_key(),
                     false => mode,
                 };
@@ -99,7 +99,7 @@ impl Scan<'_> {
                     continue 'again;
                 }
                 let mut is_last = last_key.as_deref() == Some(key);
-                let passes_gone = gaps && forward && looked.is_ok() && !self.session.gives_gaps_back() && self.session.is_long_gone(row);
+                let passes_gone = gaps && forward && looked.is_ok() && !self.session.running.closes_gaps && self.session.is_long_gone(row);
                 let step = match looked {
                     Ok(lock) if row.flags & DELETE_MARK != 0 => {
                         self.session.give_back(&table, key, lock);
@@ -238,8 +238,9 @@ impl Scan<'_> {
                                 self.state.place = Place::Start;
                                 continue 'leaf;
                             }
-                            match self.show_moved_back(&table, &entry, mode, &mut shown, f)? {
+                            match self.show_moved_back(&table, &entry, mode, f)? {
                                 Some(step) => {
+                                    shown += 1;
                                     self.state.pass(entry.key.to_vec())?;
                                     if step == Step::Stop {
                                         return Ok(true);
@@ -262,28 +263,6 @@ impl Scan<'_> {
         }
     }
 
-    /// After a wait for the row behind an entry: shows it when its entry lies in the range by now where the scan has been, which would not come by it again.
-    fn show_moved_back(
-        &mut self,
-        table: &Arc<Table>,
-        entry: &Entry<'_>,
-        mode: LockMode,
-        shown: &mut u64,
-        f: &mut impl ShowLocked,
-    ) -> Result<Option<Step>> {
-        let Scan { session, state } = self;
-        let index = &table.indexes[state.index_no];
-        let mut look = Some(|row: RowRef<'_>, lock: RowLock| -> Result<Option<Step>> {
-            let mut now = Vec::with_capacity(entry.key.len());
-            table.secondary_key(index, row, entry.primary_key, &mut now)?;
-            Ok(state.is_behind(&now, entry.key).then(|| f(row, RowKey::Whole(entry.primary_key), lock)))
-        });
-        let Ok(Locked::Row(step)) = session.try_get_locked(table, entry.primary_key, mode, &mut look)? else { return Ok(None) };
-        let step = step?;
-        *shown += u64::from(step.is_some());
-        Ok(step)
-    }
-
     /// Locks and shows the row behind an entry, if it still has the entry's key.
     pub(crate) fn lock_entry(
         &mut self,
@@ -293,27 +272,46 @@ impl Scan<'_> {
         shown: &mut u64,
         f: &mut impl ShowLocked,
     ) -> Result<std::result::Result<Step, Obstacle>> {
+        let has_key = |state: &ScanState, row: RowRef<'_>| has_key(&table.indexes[state.index_no], row, entry.user);
+        let step = self.lock_row_of(table, entry, mode, has_key, f)?;
+        *shown += u64::from(matches!(step, Ok(Some(_))));
+        Ok(step.map(|step| step.unwrap_or(Step::Continue)))
+    }
+
+    /// After a wait for the row behind an entry: shows it when its entry lies in the range by now where the scan has been, which would not come by it again.
+    fn show_moved_back(&mut self, table: &Arc<Table>, entry: &Entry<'_>, mode: LockMode, f: &mut impl ShowLocked) -> Result<Option<Step>> {
+        let is_behind = |state: &ScanState, row: RowRef<'_>| {
+            let mut now = Vec::with_capacity(entry.key.len());
+            table.secondary_key(&table.indexes[state.index_no], row, entry.primary_key, &mut now)?;
+            Ok(state.is_behind(&now, entry.key))
+        };
+        Ok(self.lock_row_of(table, entry, mode, is_behind, f)?.unwrap_or(None))
+    }
+
+    /// Locks the row behind an entry, and shows it if it is `wanted`; `None` when it is not, or gone.
+    #[inline]
+    fn lock_row_of(
+        &mut self,
+        table: &Arc<Table>,
+        entry: &Entry<'_>,
+        mode: LockMode,
+        wanted: impl FnOnce(&ScanState, RowRef<'_>) -> Result<bool>,
+        f: &mut impl ShowLocked,
+    ) -> Result<std::result::Result<Option<Step>, Obstacle>> {
         let Scan { session, state } = self;
-        let index = &table.indexes[state.index_no];
         let mut look = Some(|row: RowRef<'_>, lock: RowLock| -> Result<(Option<Step>, RowLock)> {
-            let step = has_key(index, row, entry.user)?.then(|| f(row, RowKey::Whole(entry.primary_key), lock));
+            let step = wanted(state, row)?.then(|| f(row, RowKey::Whole(entry.primary_key), lock));
             Ok((step, lock))
         });
         let found = match session.try_get_locked(table, entry.primary_key, mode, &mut look)? {
             Ok(found) => found,
             Err(obstacle) => return Ok(Err(obstacle)),
         };
-        let Locked::Row(looked) = found else { return Ok(Ok(Step::Continue)) };
+        let Locked::Row(looked) = found else { return Ok(Ok(None)) };
         let (step, lock) = looked?;
-        match step {
-            Some(step) => {
-                *shown += 1;
-                Ok(Ok(step))
-            }
-            None => {
-                session.give_back(table, entry.primary_key, lock);
-                Ok(Ok(Step::Continue))
-            }
+        if step.is_none() {
+            session.give_back(table, entry.primary_key, lock);
         }
+        Ok(Ok(step))
     }
 }

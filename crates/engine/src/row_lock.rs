@@ -160,9 +160,7 @@ impl Session {
         self.running.may_hold_locks = true;
         match self.engine.locks.lock(&self.owner, lock, mode, WaitPolicy::NoWait, &self.cancel) {
             Ok(granted) => {
-                if self.running.closes_gaps && mode.has_gap() {
-                    self.note_closed(lock, granted);
-                }
+                self.note_closed(lock, mode, granted);
                 Ok(Some(granted))
             }
             Err(LockError::WouldBlock) => Ok(None),
@@ -205,9 +203,7 @@ impl Session {
         };
         match granted {
             Ok(granted) => {
-                if self.running.closes_gaps && mode.has_gap() {
-                    self.note_closed(lock, granted);
-                }
+                self.note_closed(lock, mode, granted);
                 Ok(true)
             }
             Err(LockError::WouldBlock) if wait == Wait::SkipLocked => Ok(false),

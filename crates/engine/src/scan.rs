@@ -189,9 +189,7 @@ pub struct ScanState {
     pub(crate) read: Read,
     /// That it has begun was counted: [`Scan::count`].
     pub(crate) counted: bool,
-    /// The range was cut to begin with a key in its middle.
-    pub(crate) starts_inside: bool,
-    /// The range before it was first cut.
+    /// The range before it was cut to begin with a key in its middle.
     pub(crate) uncut: Option<KeyRange>,
     pub(crate) place: Place,
     /// How far it has come, for the cursor that continues it.
@@ -224,7 +222,6 @@ impl Session {
             read,
             place,
             counted: false,
-            starts_inside: false,
             uncut: None,
             pace: Pace::default(),
             rows_ahead: KeysAhead::of_some(),
@@ -428,10 +425,7 @@ impl ScanState {
             self.uncut = Some(self.range.clone());
         }
         match self.direction {
-            Direction::Forward => {
-                self.starts_inside = true;
-                self.range.lower = key;
-            }
+            Direction::Forward => self.range.lower = key,
             Direction::Backward => {
                 let mut upper = key;
                 upper.push(0);

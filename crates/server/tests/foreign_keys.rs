@@ -3,7 +3,7 @@
 //! `SEED=N` repeats a run. `ALTIPLANO_TEST_SERVER=HOST:PORT` asks a server that runs already (a MySQL) what the model says.
 
 use env::SplitMix64;
-use harness::{Server, code};
+use harness::{Server, Target, code};
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -251,18 +251,11 @@ fn model_round(c: &mut mysql::Conn, random: &mut SplitMix64, steps: usize) {
 #[test]
 fn random_changes_do_what_a_naive_model_does() {
     let mut random = SplitMix64::new(seed());
-    let external = std::env::var("ALTIPLANO_TEST_SERVER").ok();
-    let server = external.is_none().then(|| Server::start(PROGRAM, &[]));
-    let mut c = match (&server, external) {
-        (Some(server), _) => server.connect(),
-        (None, address) => {
-            let address = address.unwrap_or_default();
-            let (host, port) = address.rsplit_once(':').expect("HOST:PORT");
-            let options = mysql::OptsBuilder::new().ip_or_hostname(Some(host)).tcp_port(port.parse().expect("a port")).user(Some("root"));
-            mysql::Conn::new(options).expect("connects")
-        }
+    let (target, rounds) = match std::env::var("ALTIPLANO_TEST_SERVER") {
+        Ok(address) => (Target::external(&address).unwrap_or_else(|why| panic!("{why}")), 4),
+        Err(_) => (Target::Own(Server::start(PROGRAM, &[])), 12),
     };
-    let rounds = if server.is_some() { 12 } else { 4 };
+    let mut c = target.connect(None).expect("connects");
     for _ in 0..rounds {
         model_round(&mut c, &mut random, 250);
     }

@@ -1,12 +1,13 @@
 //! Rows that move in their indexes, to other primary keys and back and forth in secondary ones, while others read and lock them: whatever the path to them, a
 //! snapshot shows one table, a unique key has one row, and what is locked stays as it was read.
 //!
-//! `SEED=N` repeats a run's choices, not its schedule. `ALTIPLANO_TEST_SERVER=HOST:PORT` asks a server that runs already (a MySQL).
+//! `ALTIPLANO_TEST_SEED=N` repeats a run's choices, not its schedule. `ALTIPLANO_TEST_SERVER=HOST:PORT` asks a server that runs already (a MySQL).
 
 use env::SplitMix64;
-use harness::Server;
+use harness::{Server, Target};
 use mysql::prelude::Queryable;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
 const LEVELS: [&str; 4] = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
@@ -16,12 +17,8 @@ const KEYS: u64 = 40;
 const GROUPS: u64 = 4;
 const NUMBERS: u64 = 50;
 
-fn seed() -> u64 {
-    let seed = std::env::var("SEED").ok().and_then(|text| text.parse().ok());
-    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |d| d.as_nanos() as u64);
-    let seed = seed.unwrap_or_else(now);
-    eprintln!("SEED={seed}");
-    seed
+fn seed(test: &str) -> u64 {
+    histories::seed::announce("server", env!("CARGO_CRATE_NAME"), test)
 }
 
 fn below(random: &mut SplitMix64, count: u64) -> u64 {
@@ -149,26 +146,9 @@ fn transaction(c: &mut mysql::Conn, random: &mut SplitMix64) -> Result<(), mysql
     c.query_drop(if below(random, 5) == 0 { "ROLLBACK" } else { "COMMIT" })
 }
 
-/// Who asks: the program of this tree, or a server that runs already.
-enum Place {
-    Own(Server),
-    Other(mysql::OptsBuilder),
-}
-
-impl Place {
-    fn new() -> Place {
-        let Ok(address) = std::env::var("ALTIPLANO_TEST_SERVER") else { return Place::Own(Server::start(PROGRAM, &[])) };
-        let (host, port) = address.rsplit_once(':').expect("HOST:PORT");
-        let options = mysql::OptsBuilder::new().ip_or_hostname(Some(host)).tcp_port(port.parse().expect("a port"));
-        Place::Other(options.user(Some("root")))
-    }
-
-    fn connect(&self) -> mysql::Conn {
-        match self {
-            Place::Own(server) => server.connect(),
-            Place::Other(options) => mysql::Conn::new(options.clone()).expect("connects"),
-        }
-    }
+fn connect(target: &Target) -> mysql::Conn {
+    // Longer than this machine's disk stands still.
+    target.connect_patiently(None, Duration::from_secs(600)).expect("connects")
 }
 
 fn create_table(c: &mut mysql::Conn) {
@@ -189,17 +169,17 @@ fn watch(c: &mut mysql::Conn, running: &AtomicU64, seed: u64) -> Result<(), mysq
         let mut first = None;
         for _ in 0..5 {
             let shown = compare(c, false).and_then(|wrong| {
-                assert_eq!(wrong, None, "SEED={seed}");
+                assert_eq!(wrong, None, "seed {seed}");
                 c.query::<Found, _>("SELECT id, u, a, n FROM t ORDER BY id")
             });
             match shown {
-                Ok(rows) => assert_eq!(*first.get_or_insert_with(|| rows.clone()), rows, "SEED={seed}: a snapshot changed"),
+                Ok(rows) => assert_eq!(*first.get_or_insert_with(|| rows.clone()), rows, "seed {seed}: a snapshot changed"),
                 Err(error) if lost(&error).is_some() => break,
                 Err(error) => return Err(error),
             }
         }
         c.query_drop("COMMIT")?;
-        assert_eq!(compare(c, false)?, None, "SEED={seed}");
+        assert_eq!(compare(c, false)?, None, "seed {seed}");
     }
     Ok(())
 }
@@ -223,7 +203,7 @@ fn define(c: &mut mysql::Conn, running: &AtomicU64, seed: u64) -> Result<(), mys
         let both = "SELECT (SELECT CONCAT(COUNT(*), ' ', SUM(id * 31 + n)) FROM t FORCE INDEX (x) WHERE v >= 0 AND n >= 0 AND id >= 0), \
             (SELECT CONCAT(COUNT(*), ' ', SUM(id * 31 + n)) FROM t FORCE INDEX (PRIMARY) WHERE v >= 0)";
         let (by_index, whole): (String, String) = c.query_first(both)?.expect("a row");
-        assert_eq!(by_index, whole, "SEED={seed}: after {ddl}");
+        assert_eq!(by_index, whole, "seed {seed}: after {ddl}");
         while let Err(error) = c.query_drop("ALTER TABLE t DROP KEY x") {
             if lost(&error).is_none() {
                 return Err(error);
@@ -235,16 +215,16 @@ fn define(c: &mut mysql::Conn, running: &AtomicU64, seed: u64) -> Result<(), mys
 
 /// Sessions that change the table, a watcher, and perhaps somebody who defines indexes, until each session has done `transactions`, or the server is killed when
 /// all of them together have done `kill_after`.
-fn run(place: &mut Place, seed: u64, transactions: u64, defines: bool, kill_after: Option<u64>) {
+fn run(target: &mut Target, seed: u64, transactions: u64, defines: bool, kill_after: Option<u64>) {
     let (running, done) = (AtomicU64::new(SESSIONS), AtomicU64::new(0));
     let expected = |end: Result<(), mysql::Error>| match end {
         Ok(()) => {}
-        Err(mysql::Error::MySqlError(error)) => panic!("SEED={seed}: {error}"),
-        Err(error) => assert!(kill_after.is_some(), "SEED={seed}: {error}"),
+        Err(mysql::Error::MySqlError(error)) => panic!("seed {seed}: {error}"),
+        Err(error) => assert!(kill_after.is_some(), "seed {seed}: {error}"),
     };
     std::thread::scope(|scope| {
         for number in 0..SESSIONS {
-            let (mut c, running, done, expected) = (place.connect(), &running, &done, &expected);
+            let (mut c, running, done, expected) = (connect(target), &running, &done, &expected);
             scope.spawn(move || {
                 let _ends = Ends(running);
                 let mut random = SplitMix64::new(seed ^ (number << 40));
@@ -256,54 +236,56 @@ fn run(place: &mut Place, seed: u64, transactions: u64, defines: bool, kill_afte
             });
         }
         for other in [watch, define].into_iter().take(1 + usize::from(defines)) {
-            let (mut c, running, expected) = (place.connect(), &running, &expected);
+            let (mut c, running, expected) = (connect(target), &running, &expected);
             scope.spawn(move || {
                 expected(c.query_drop("USE altiplano_moves; SET lock_wait_timeout = 2"));
                 expected(other(&mut c, running, seed));
             });
         }
-        if let (Some(count), Place::Own(server)) = (kill_after, &mut *place) {
+        if let (Some(count), Target::Own(server)) = (kill_after, &mut *target) {
             harness::until("much is done", || done.load(Ordering::Relaxed) > count || running.load(Ordering::Acquire) == 0);
             server.kill();
         }
     });
 }
 
-fn is_whole(place: &Place, seed: u64) {
-    let mut c = place.connect();
+fn is_whole(target: &Target, seed: u64) {
+    let mut c = connect(target);
     c.query_drop("USE altiplano_moves").expect("used");
-    assert_eq!(compare(&mut c, false).expect("reads"), None, "SEED={seed}, at the end");
+    assert_eq!(compare(&mut c, false).expect("reads"), None, "seed {seed}, at the end");
     let checked: Vec<(String, String, String, String)> = c.query("CHECK TABLE t").expect("checked");
-    assert!(checked.iter().all(|row| row.3 == "OK"), "SEED={seed}: {checked:?}");
+    assert!(checked.iter().all(|row| row.3 == "OK"), "seed {seed}: {checked:?}");
 }
 
 #[test]
 fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
-    let seed = seed();
-    let mut place = Place::new();
-    create_table(&mut place.connect());
-    run(&mut place, seed, 500, false, None);
-    is_whole(&place, seed);
-    run(&mut place, seed ^ 1, 250, true, None);
-    is_whole(&place, seed);
+    let seed = seed("rows_that_move_are_seen_once_and_stay_where_they_are_locked");
+    let mut target = match std::env::var("ALTIPLANO_TEST_SERVER") {
+        Ok(address) => Target::external(&address).unwrap_or_else(|why| panic!("{why}")),
+        Err(_) => Target::Own(Server::start(PROGRAM, &[])),
+    };
+    create_table(&mut connect(&target));
+    run(&mut target, seed, 500, false, None);
+    is_whole(&target, seed);
+    run(&mut target, seed ^ 1, 250, true, None);
+    is_whole(&target, seed);
 }
 
 #[test]
 fn rows_that_move_are_whole_after_kills() {
-    let seed = seed();
-    let mut place = Place::Own(Server::start(PROGRAM, &[]));
-    create_table(&mut place.connect());
+    let seed = seed("rows_that_move_are_whole_after_kills");
+    let mut target = Target::Own(Server::start(PROGRAM, &[]));
+    create_table(&mut connect(&target));
     for round in 0..4 {
-        run(&mut place, seed ^ round, 400, round % 2 == 1, Some(300 + 100 * round));
-        let Place::Own(server) = &mut place else { return };
-        server.restart();
-        is_whole(&place, seed);
-        // The index that somebody was about to drop.
-        let mut c = place.connect();
-        let _ = c.query_drop("ALTER TABLE altiplano_moves.t DROP KEY x");
+        run(&mut target, seed ^ round, 400, round % 2 == 1, Some(300 + 100 * round));
+        target.restart();
+        is_whole(&target, seed);
+        // The index that somebody was about to drop, if it is there.
+        let _ = connect(&target).query_drop("ALTER TABLE altiplano_moves.t DROP KEY x");
     }
-    let Place::Own(server) = &mut place else { return };
-    assert_eq!(server.stop(), Some(0));
+    if let Target::Own(server) = &mut target {
+        assert_eq!(server.stop(), Some(0));
+    }
 }
 
 /// Counts a session off, however it ends.
