@@ -128,14 +128,12 @@ impl Catalog {
         self.database(database)?;
         self.load(
             |session| {
-                let Some(id) = dictionary::table_id(session, database, name, Read::Snapshot)? else { return Ok(None) };
-                let Some(def) = dictionary::table(session, id, Read::Snapshot)? else {
-                    if view::is_view(session, id)? {
-                        return Ok(None);
-                    }
-                    return Err(CatalogError::Damaged(format!("table {database}.{name} has a name but no definition")));
-                };
-                let storage = self.engine.open_table(table_spec(&def)?)?;
+                let mut found = None;
+                let storage = self.engine.open_committed(|| {
+                    found = definition_of(session, database, name)?;
+                    found.as_ref().map(table_spec).transpose()
+                })?;
+                let (Some(def), Some(storage)) = (found, storage) else { return Ok(None) };
                 let children = references::children(session, database, name, Read::Snapshot)?;
                 Ok(Some(Arc::new(TableEntry { def, storage, children, temporary: false })))
             },
@@ -274,6 +272,15 @@ impl Catalog {
 impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Catalog(version {})", self.version())
+    }
+}
+
+/// The definition of a table by name; `None` when there is none, or a view of that name.
+fn definition_of(session: &mut Session, database: &str, name: &str) -> Result<Option<TableDef>> {
+    let Some(id) = dictionary::table_id(session, database, name, Read::Snapshot)? else { return Ok(None) };
+    match dictionary::table(session, id, Read::Snapshot)? {
+        None if !view::is_view(session, id)? => Err(CatalogError::Damaged(format!("table {database}.{name} has a name but no definition"))),
+        def => Ok(def),
     }
 }
 

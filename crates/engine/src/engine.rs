@@ -244,27 +244,56 @@ impl Engine {
         found
     }
 
-    /// The open table of a definition, opening it when it is not. `spec` must be the committed or the caller's own definition.
+    /// The open table of a definition that is the caller's own, opening it when it is not: no other DDL can end it meanwhile.
     pub fn open_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
-        if let Some(table) = self.open_table_by_id(spec.id) {
-            return Ok(table);
+        loop {
+            if let Some(table) = self.try_open(spec.clone(), || true)? {
+                return Ok(table);
+            }
         }
-        let table = loop {
-            let round = self.tables.round();
-            let table = self.make_table(spec.clone(), None)?;
-            let mut open = self.tables.by_id.write();
-            if let Some(table) = open.get(&spec.id) {
-                break Arc::clone(table);
+    }
+
+    /// The open table of a committed definition, opening it when it is not; `None` when there is none any more.
+    ///
+    /// `definition` reads it, and does so again when DDL has ended a definition meanwhile: opened behind the DDL that ended it, an old one would count as the table in force, over trees
+    /// that are free.
+    pub fn open_committed<E: From<Error>>(
+        &self,
+        mut definition: impl FnMut() -> std::result::Result<Option<TableSpec>, E>,
+    ) -> std::result::Result<Option<Arc<Table>>, E> {
+        loop {
+            let ended = self.tables.ended();
+            let is_in_force = || self.tables.ended() == ended;
+            let Some(spec) = definition()? else { return Ok(None) };
+            match self.try_open(spec, is_in_force) {
+                Ok(Some(table)) => return Ok(Some(table)),
+                // What was read of trees that may be free by now says nothing.
+                Err(error) if is_in_force() => return Err(error.into()),
+                Ok(None) | Err(_) => {}
             }
-            // Nothing was closed since its counter was read: somebody else might have opened the table, used it, and it was closed again.
-            if self.tables.round() == round {
-                self.tables.touch(&table);
-                open.insert(table.id, Arc::clone(&table));
-                break table;
-            }
-        };
+        }
+    }
+
+    /// `None`: what was made may be out of date; make it again. `is_in_force` is asked under the latch of the list, whether the definition still is.
+    fn try_open(&self, spec: TableSpec, is_in_force: impl Fn() -> bool) -> Result<Option<Arc<Table>>> {
+        if let Some(table) = self.open_table_by_id(spec.id) {
+            return Ok(Some(table));
+        }
+        let round = self.tables.round();
+        let table = self.make_table(spec, None)?;
+        let mut open = self.tables.by_id.write();
+        if let Some(table) = open.get(&table.id) {
+            return Ok(Some(Arc::clone(table)));
+        }
+        // If something was closed since its counter was read, somebody else might have opened the table, used it, and it was closed again.
+        if self.tables.round() != round || !is_in_force() {
+            return Ok(None);
+        }
+        self.tables.touch(&table);
+        open.insert(table.id, Arc::clone(&table));
+        drop(open);
         self.note_opened();
-        Ok(table)
+        Ok(Some(table))
     }
 
     /// Replaces the open table by one with a changed definition (ALTER TABLE). Counters and the metadata lock carry over; the caller holds
@@ -272,7 +301,7 @@ impl Engine {
     pub fn reopen_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
         let old = self.tables.by_id.read().get(&spec.id).cloned();
         let table = self.make_table(spec, old.as_deref())?;
-        self.tables.by_id.write().insert(table.id, Arc::clone(&table));
+        self.tables.replace(&table);
         Ok(table)
     }
 
@@ -295,7 +324,7 @@ impl Engine {
 
     /// Forgets an open table (after DROP TABLE).
     pub fn close_table(&self, id: TableId) {
-        self.tables.by_id.write().remove(&id);
+        self.tables.remove(id);
     }
 
     /// Forgets a table that only the caller knows, when purge has let go of it: from then on nobody touches its trees. What transactions have left to do in it
@@ -341,7 +370,7 @@ impl Engine {
         }
         // Without a source nothing is known: to take the table for dropped would leave what a crash cut off in it.
         let source = self.source.get().ok_or(Error::TableGone(id))?;
-        source.table_spec(id)?.map(|spec| self.open_table(spec)).transpose()
+        self.open_committed(|| source.table_spec(id))
     }
 
     /// Whether this is the handle of the table as it is now, seen by a holder of its metadata lock.

@@ -4,7 +4,9 @@
 //! 1. A table is closed only while nobody has it, nor its metadata lock, and under the latch by which anybody could come to have it: so there are never two of one table.
 //! 2. What an open table knows and its definition does not is not lost: it stays open while its AUTO_INCREMENT counter is ahead of what a later opening would find, and while some view
 //!    may not see the DDL that made it what it is (`Table::defined_by`).
-//! 3. Using an open table writes nothing shared but, once after each round of closing, that it was used.
+//! 3. A definition that DDL has ended is not opened any more: it is counted under the latch that one was ended, after the DDL is committed and before trees are freed; who opens a table
+//!    compares the count, under the latch, with that before it read the definition ([`Engine::open_committed`]).
+//! 4. Using an open table writes nothing shared but, once after each round of closing, that it was used.
 //!
 //! # Not here
 //! The catalogue's own list, by name: it is asked to let go of as many as are to be closed ([`TableSource::let_go`](crate::TableSource::let_go)). Plans and sessions hold what they use.
@@ -30,6 +32,8 @@ pub(crate) struct OpenTables {
     look_at: AtomicU64,
     /// Rounds of closing: tables note the one that they were used in last.
     round: AtomicU64,
+    /// Tables that DDL took out of the list or replaced.
+    ended: AtomicU64,
     opened: AtomicU64,
     overflows: AtomicU64,
     hits: Counter,
@@ -56,6 +60,7 @@ impl OpenTables {
             max: count(OPEN_TABLES_MAX),
             look_at: count(0),
             round: count(1),
+            ended: count(0),
             opened: count(0),
             overflows: count(0),
             hits: Counter::new(),
@@ -65,6 +70,25 @@ impl OpenTables {
     /// Changes, under the latch of the list, before tables are closed.
     pub(crate) fn round(&self) -> u64 {
         self.round.load(Ordering::Acquire)
+    }
+
+    /// Changes, under the latch of the list, when DDL ends a definition.
+    pub(crate) fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// DDL has ended the definition of a table.
+    pub(crate) fn remove(&self, id: TableId) {
+        let mut open = self.by_id.write();
+        self.ended.fetch_add(1, Ordering::AcqRel);
+        open.remove(&id);
+    }
+
+    /// DDL has put another definition in the place of a table's.
+    pub(crate) fn replace(&self, table: &Arc<Table>) {
+        let mut open = self.by_id.write();
+        self.ended.fetch_add(1, Ordering::AcqRel);
+        open.insert(table.id, Arc::clone(table));
     }
 
     /// Notes that a table is used.

@@ -14,6 +14,7 @@ mod concurrent;
 mod copies;
 mod covered;
 mod damage;
+mod definitions;
 mod disk_full;
 mod early_release;
 pub(crate) mod gaps;
