@@ -8,7 +8,7 @@ use crate::open::table_spec;
 use crate::references::{self, TableName};
 use crate::view::{self, ViewEntry};
 use base::{IndexId, TableId};
-use engine::{Engine, Isolation, Read, Session, TableSource, TableSpec};
+use engine::{Engine, Isolation, Read, Session, Table, TableSource, TableSpec};
 use lock_manager::metadata::TableLock;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -128,12 +128,9 @@ impl Catalog {
         self.database(database)?;
         self.load(
             |session| {
-                let mut found = None;
-                let storage = self.engine.open_committed(|| {
-                    found = definition_of(session, database, name)?;
-                    found.as_ref().map(table_spec).transpose()
-                })?;
-                let (Some(def), Some(storage)) = (found, storage) else { return Ok(None) };
+                let Some((def, storage)) = self.open_definition(session, |session| definition_of(session, database, name))? else {
+                    return Ok(None);
+                };
                 let children = references::children(session, database, name, Read::Snapshot)?;
                 Ok(Some(Arc::new(TableEntry { def, storage, children, temporary: false })))
             },
@@ -200,6 +197,22 @@ impl Catalog {
         let result = read(&mut session);
         session.commit()?;
         result
+    }
+
+    /// The table of the definition that `read` gives, by its session's newest snapshot.
+    fn open_definition(
+        &self,
+        session: &mut Session,
+        mut read: impl FnMut(&mut Session) -> Result<Option<TableDef>>,
+    ) -> Result<Option<(TableDef, Arc<Table>)>> {
+        let mut found = None;
+        let storage = self.engine.open_committed(|| {
+            // What is read again must not be what the snapshot from before DDL still shows.
+            session.statement_start();
+            found = read(session)?;
+            found.as_ref().map(table_spec).transpose()
+        })?;
+        Ok(found.zip(storage))
     }
 
     fn publish(&self, entry: &Arc<TableEntry>, is_current: &dyn Fn() -> bool) {
@@ -371,5 +384,32 @@ mod tests {
         let found = catalog.load(read, |found, is_current| kept.push((*found, is_current()))).expect("read");
         assert_eq!(found, Some(2));
         assert_eq!(kept, [(1, false), (2, true)]);
+    }
+
+    #[test]
+    fn a_definition_that_ends_behind_its_reader_is_read_by_a_new_snapshot() {
+        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
+        let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
+        let catalog = Catalog::open(&engine).expect("a catalogue");
+        let (mut ddl, mut session) = (engine.connect(), engine.connect());
+        catalog.create_database(&mut ddl, "d", types::Collation::DEFAULT).expect("a database");
+        let columns = vec![crate::ColumnDef::new("id", types::ColumnType::bigint().not_null())];
+        let primary = crate::IndexDef::new("PRIMARY", true, vec![record::KeyPart::ascending(0)]);
+        let entry = catalog.create_table(&mut ddl, TableDef::new("d", "t", columns, vec![primary])).expect("a table");
+        // As if nobody had used it for long.
+        engine.close_table(entry.def.id);
+        let mut reads = 0;
+        session.begin(Isolation::ReadCommitted, true);
+        let opened = catalog.open_definition(&mut session, |session| {
+            let read = definition_of(session, "d", "t")?;
+            reads += 1;
+            if reads == 1 {
+                assert!(read.is_some());
+                catalog.drop_table(&mut ddl, &entry)?;
+            }
+            Ok(read)
+        });
+        assert!(opened.expect("read").is_none(), "a table over trees that are free");
+        assert_eq!((reads, engine.open_tables().open), (2, 0));
     }
 }
