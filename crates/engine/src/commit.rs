@@ -107,7 +107,7 @@ impl Session {
     ///
     /// A transaction of which something could not be taken back before (a full disk) is rolled back instead, which is an error.
     pub fn commit(&mut self) -> Result<()> {
-        if self.running.half_undone {
+        if self.running.is_half_undone() {
             self.rollback()?;
             return Err(Error::Io("a statement of the transaction could not be taken back; the transaction was rolled back".into()));
         }
@@ -128,7 +128,7 @@ impl Session {
     /// is to be done may not be put off.
     pub fn commit_to_log(&mut self) -> Result<Option<Lsn>> {
         let waits = self.flush_policy == FlushPolicy::Durable && self.engine.config.mechanisms.early_lock_release;
-        if !waits || self.running.half_undone || self.running.id.is_none() {
+        if !waits || self.running.is_half_undone() || self.running.id.is_none() {
             return self.commit().map(|()| None);
         }
         match self.append_commit() {
@@ -201,6 +201,7 @@ impl Session {
         let queued = engine.txns.queue_commit(&self.commit_place, id, lsn);
         record.fill(&engine.wal, &self.buffers.undo);
         if !queued {
+            self.slot.settle();
             return Err(Error::LogFailed);
         }
         self.slot.commit_logged();

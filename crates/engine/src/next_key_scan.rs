@@ -22,8 +22,8 @@ impl Scan<'_> {
         let mut exact = index.unique && self.is_point_of(&table) && matches!(self.state.place, Place::Start);
         let mut batch = EntryBatch::default();
         let mut shown = 0u64;
-        // The key that was reached from another leaf and is locked: what came between before that is found by a second look.
-        let mut confirmed: Option<Vec<u8>> = None;
+        // The key that was reached from another leaf, and whose gap is locked: what came between before that is found by a second look. With whether nothing of it was held before.
+        let mut confirmed: Option<(Vec<u8>, bool)> = None;
         loop {
             if self.session.cancel.is_cancelled() {
                 return Err(Error::Killed);
@@ -32,7 +32,7 @@ impl Scan<'_> {
             let in_range = Scan::position(&self.state, &mut cursor)?;
             let hopped = forward && (cursor.hopped() || !cursor.valid());
             let key = if cursor.valid() { cursor.key() } else { &[] };
-            let is_confirmed = !hopped || confirmed.as_deref() == Some(key) || planted("no_second_look");
+            let is_confirmed = !hopped || confirmed.as_ref().is_some_and(|(seen, _)| seen == key) || planted("no_second_look");
             if hopped {
                 reached("hop");
             }
@@ -40,7 +40,7 @@ impl Scan<'_> {
                 if forward && !matches!(self.state.place, Place::End) && !planted("range_end_open") {
                     self.session.try_lock(LockKeyRef { index: index.id, key }, mode.gap_only())?;
                     if !is_confirmed {
-                        confirmed = Some(key.to_vec());
+                        confirmed = Some((key.to_vec(), false));
                         continue;
                     }
                 }
@@ -52,12 +52,12 @@ impl Scan<'_> {
             // The gap first: it is had at once, and then nothing comes before the entry while that is waited for.
             let gap = if exact { Some(Granted::Held) } else { self.session.try_lock(entry_key, mode.gap_only())? };
             let locked = self.session.try_lock(entry_key, entry_mode)?.is_some();
-            if !is_confirmed {
-                confirmed = Some(key.to_vec());
-                if locked {
-                    continue;
-                }
+            // Whoever has the entry itself locked: the gap is this transaction's from here on, and was open when the leaf before was let go.
+            if !is_confirmed && !(planted("locked_by_others_is_confirmed") && !locked) {
+                confirmed = Some((key.to_vec(), gap == Some(Granted::New)));
+                continue;
             }
+            let gap_is_new = gap == Some(Granted::New) || confirmed.as_ref().is_some_and(|(seen, is_new)| *is_new && seen == key);
             batch.clear();
             let (key, value) = cursor.entry();
             batch.push(key, value)?;
@@ -75,7 +75,6 @@ impl Scan<'_> {
                     return Ok(true);
                 }
                 Err(obstacle) => {
-                    let gap_is_new = gap == Some(Granted::New);
                     let granted = match locked {
                         true => self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)?,
                         false => self.session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new)?,

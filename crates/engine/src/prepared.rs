@@ -18,6 +18,7 @@
 use crate::engine::Engine;
 use crate::format::Feature;
 use crate::log_op::LogOp;
+use crate::rollback::StepBack;
 use crate::session::Session;
 use crate::slots::Slot;
 use crate::touched::{self, Named};
@@ -210,7 +211,7 @@ impl Session {
 
     /// The tables of the branch, as they are named in the log.
     fn log_prepared(&mut self, xid: &Xid) -> Result<Named> {
-        if self.running.half_undone {
+        if self.running.is_half_undone() {
             self.rollback()?;
             return Err(Error::Io("a statement of the transaction could not be taken back; the transaction was rolled back".into()));
         }
@@ -274,7 +275,7 @@ impl Session {
         self.engine.branches.list(xid, TxnId::NONE, None);
         let (txn, next) = (self.running.id, self.running.last_undo);
         if !txn.is_none() {
-            self.log_step(&LogOp::RolledBackTo { txn, next });
+            self.log_step(StepBack { txn, next });
         }
         Some(tables)
     }

@@ -58,6 +58,20 @@ pub(crate) enum Locks {
     Go,
 }
 
+/// A change of a transaction is taken back: `next` is the newest that is left. It is logged with what takes the change back, and the slot says it right behind that, before anything else
+/// of the rollback is waited for.
+#[derive(Clone, Copy)]
+pub(crate) struct StepBack {
+    pub(crate) txn: TxnId,
+    pub(crate) next: UndoPtr,
+}
+
+impl StepBack {
+    fn op(self) -> LogOp<'static> {
+        LogOp::RolledBackTo { txn: self.txn, next: self.next }
+    }
+}
+
 impl Session {
     /// Takes back all changes newer than `mark`; the transaction goes on.
     pub(crate) fn undo_to(&mut self, mark: UndoPtr) -> Result<()> {
@@ -75,10 +89,11 @@ impl Session {
     }
 
     fn undo(&mut self, mark: UndoPtr, locks: Locks) -> Result<()> {
-        let newest = self.running.last_undo;
         let undone = self.undo_records(mark, locks);
-        // What stopped halfway through a record is made good by the next try that succeeds; until then nothing may be committed.
-        self.running.half_undone = undone.is_err() || self.running.half_undone && newest == mark;
+        if undone.is_err() {
+            // A later try makes it good, if it goes as far; until then nothing may be committed.
+            self.running.owe(mark);
+        }
         undone
     }
 
@@ -94,8 +109,7 @@ impl Session {
         let bytes = self.engine.undo.read(address, <[u8]>::to_vec)?;
         let record = UndoRecord::decode(&bytes).map_err(|_| Error::corrupt("undo record"))?;
         self.undo_one(address, &record, locks)?;
-        self.running.last_undo = record.previous;
-        self.slot.set_last_undo(record.previous);
+        self.running.step_back(record.previous);
         self.engine.undo.release(address, bytes.len());
         self.running.forget_undo(address, bytes.len());
         Ok(())
@@ -113,35 +127,36 @@ impl Session {
     }
 
     fn undo_one(&mut self, address: UndoPtr, record: &UndoRecord<'_>, locks: Locks) -> Result<()> {
-        let step = LogOp::RolledBackTo { txn: record.txn, next: record.previous };
+        let step = StepBack { txn: record.txn, next: record.previous };
         let Some(table) = self.engine.table_by_id(record.table)? else {
             // Dropped: there is nothing to set right.
-            self.log_step(&step);
+            self.log_step(step);
             return Ok(());
         };
         match record.change {
-            Change::Insert => self.undo_insert(&table, record, Some(&step), locks),
-            Change::InsertRun { keys } => self.undo_run(&table, record, keys, &step, locks),
+            Change::Insert => self.undo_insert(&table, record, Some(step), locks),
+            Change::InsertRun { keys } => self.undo_run(&table, record, keys, step, locks),
             Change::Update { old, prefix, suffix, middle, old_keys, .. } => {
-                self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, &step, locks)
+                self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, step, locks)
             }
-            Change::Delete { old, .. } => self.undo_delete(&table, address, record, old, &step, locks),
+            Change::Delete { old, .. } => self.undo_delete(&table, address, record, old, step, locks),
             Change::Chain { index, first } => {
                 self.engine.free_chain(&table, index, first, record.txn)?;
-                self.log_step(&step);
+                self.log_step(step);
                 Ok(())
             }
         }
     }
 
     /// Logs a step back that changes no row.
-    pub(crate) fn log_step(&mut self, step: &LogOp<'_>) {
+    pub(crate) fn log_step(&mut self, step: StepBack) {
         self.slot.unsettle();
-        self.log(step);
+        self.log(&step.op());
+        self.slot.set_last_undo(step.next);
     }
 
     /// Takes the rows of a run back, the first one last: with it the log says that the run is done with. Those that a try before has taken back are not there any more.
-    fn undo_run(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, keys: &[u8], step: &LogOp<'_>, locks: Locks) -> Result<()> {
+    fn undo_run(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, keys: &[u8], step: StepBack, locks: Locks) -> Result<()> {
         self.undo_run_but_first(table, record, keys, locks)?;
         self.undo_insert(table, &UndoRecord { change: Change::Insert, ..*record }, Some(step), locks)
     }
@@ -167,8 +182,8 @@ impl Session {
         Ok(1)
     }
 
-    /// Takes an inserted row back; `step` is logged with it.
-    fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: Option<&LogOp<'_>>, locks: Locks) -> Result<()> {
+    /// Takes an inserted row back; `step` is logged with it. Without one the slot says what it said: it does not have to be unsettled for that.
+    fn undo_insert(&mut self, table: &Arc<Table>, record: &UndoRecord<'_>, step: Option<StepBack>, locks: Locks) -> Result<()> {
         let Some(row) = self.own_row(table, record, UndoPtr::NONE)? else {
             if let Some(step) = step {
                 self.log_step(step);
@@ -185,12 +200,17 @@ impl Session {
             return Err(Error::corrupt("row vanished while it was rolled back"));
         }
         self.leave_gap(&leaf, table.primary(), if locks == Locks::Stay { Remover::KeepsKey } else { Remover::Ends })?;
-        self.slot.unsettle();
-        leaf.remove(|mtr| step.into_iter().for_each(|step| Self::note(mtr, step)));
+        if step.is_some() {
+            self.slot.unsettle();
+        }
+        leaf.remove(|mtr| step.into_iter().for_each(|step| Self::note(mtr, &step.op())));
         let shrink = leaf.is_underfull();
         leaf.finish();
+        if let Some(step) = step {
+            self.slot.set_last_undo(step.next);
+        }
         if shrink {
-            // A load that is taken back leaves no empty pages. Should that fail the rows are gone all the same.
+            // A load that is taken back leaves no empty pages. Should that fail the rows are gone all the same. It may wait for room in the log.
             let _ = table.primary().tree.shrink(record.key);
         }
         table.rows.fetch_sub(1, Ordering::Relaxed);
@@ -205,7 +225,7 @@ impl Session {
         old: OldHeader,
         (prefix, suffix, middle): (usize, usize, &[u8]),
         left: &[u8],
-        step: &LogOp<'_>,
+        step: StepBack,
         locks: Locks,
     ) -> Result<()> {
         let Some(row) = self.own_row(table, record, address)? else {
@@ -247,7 +267,7 @@ impl Session {
         address: UndoPtr,
         record: &UndoRecord<'_>,
         old: OldHeader,
-        step: &LogOp<'_>,
+        step: StepBack,
         locks: Locks,
     ) -> Result<()> {
         let Some(mut row) = self.own_row(table, record, address)? else {
@@ -287,7 +307,7 @@ impl Session {
     }
 
     /// Puts an older version in place of the newest.
-    fn put_back(&mut self, table: &Table, key: &[u8], row: &[u8], step: &LogOp<'_>, locks: Locks) -> Result<()> {
+    fn put_back(&mut self, table: &Table, key: &[u8], row: &[u8], step: StepBack, locks: Locks) -> Result<()> {
         let keep = locks == Locks::Stay && header(row)?.txn != self.running.id;
         loop {
             let mut leaf = table.primary().tree.write(key)?;
@@ -298,9 +318,10 @@ impl Session {
                 self.keep_locked(table, key)?;
             }
             self.slot.unsettle();
-            match leaf.replace(row, |mtr| Self::note(mtr, step)).inspect_err(|_| self.slot.settle())? {
+            match leaf.replace(row, |mtr| Self::note(mtr, &step.op())).inspect_err(|_| self.slot.settle())? {
                 Ok(()) => {
                     leaf.finish();
+                    self.slot.set_last_undo(step.next);
                     return Ok(());
                 }
                 Err(btree::NoRoom) => {

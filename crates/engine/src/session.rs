@@ -85,11 +85,11 @@ pub(crate) struct Running {
     needed: (UndoPtr, TxnId),
     /// Records past which those of this transaction lead readers (`prune.rs`), each behind the record that does.
     passed: Vec<(UndoPtr, UndoPtr)>,
+    /// How far changes were to be taken back where that failed: until all of these places are reached the transaction must not commit as it is.
+    owed: Vec<UndoPtr>,
     /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
     pub(crate) fresh_undo: Vec<(UndoPtr, u32)>,
     view_open: bool,
-    /// A change could be taken back in part only: the transaction must not commit as it is.
-    pub(crate) half_undone: bool,
     /// Whether rows changed since the snapshot are refused to writes and locking reads.
     first_updater_wins: bool,
     /// The statement that runs is the first to read or write, and the snapshot its own: see [`Session::may_restart`].
@@ -194,7 +194,7 @@ impl Running {
             passed: Vec::new(),
             fresh_undo: Vec::new(),
             view_open: false,
-            half_undone: false,
+            owed: Vec::new(),
             first_updater_wins: false,
             snapshot_is_new: false,
             closes_gaps: false,
@@ -274,6 +274,23 @@ impl Running {
         }
     }
 
+    /// The newest change is taken back, and with it what may have been owed.
+    pub(crate) fn step_back(&mut self, next: UndoPtr) {
+        self.last_undo = next;
+        self.owed.retain(|mark| *mark != next);
+    }
+
+    /// Changes newer than `mark` could not all be taken back: one perhaps in part only.
+    pub(crate) fn owe(&mut self, mark: UndoPtr) {
+        self.owed.push(mark);
+    }
+
+    /// Whether something of it was to be taken back and is not.
+    #[inline]
+    pub(crate) fn is_half_undone(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
     #[inline]
     fn reset(&mut self) {
         // A branch that was taken over may have no id.
@@ -283,7 +300,7 @@ impl Running {
         self.active = false;
         self.statement_mark = UndoPtr::NONE;
         self.view_open = false;
-        self.half_undone = false;
+        self.owed.clear();
         self.first_updater_wins = false;
         self.snapshot_is_new = false;
         self.closes_gaps = false;

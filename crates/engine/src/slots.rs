@@ -5,7 +5,8 @@
 //!    transaction stands in the history.
 //! 2. `unsettled` is set before a record that changes what the slot says is logged (a row change, a step back, the end), and cleared after
 //!    the slot says it. A checkpoint that finds it set waits: otherwise it could write down a state from before a record that lies before the
-//!    place where recovery starts to read, and the record would be lost. Nothing is waited for while it is set but page latches and the ring.
+//!    place where recovery starts to read, and the record would be lost. Nothing is waited for while it is set but page latches and the ring
+//!    (`sync::spun_for`, debug builds): above all not room in the log, which only the waiting checkpoint can make.
 //! 3. Whose commit record is logged is `committed` until its slot is cleared, which is after the wait for the disk: a checkpoint does not wait for that. It lists the
 //!    transaction in the history, for no checkpoint is written before the log is durable up to its head.
 
@@ -107,6 +108,7 @@ impl Slot {
     /// A record is about to be logged after which the slot will be set to something else.
     #[inline]
     pub(crate) fn unsettle(&self) {
+        sync::spun_for::begin();
         self.state.store(UNSETTLED, Ordering::Release);
     }
 
@@ -114,25 +116,27 @@ impl Slot {
     #[inline]
     pub(crate) fn commit_logged(&self) {
         self.state.store(COMMITTED, Ordering::Release);
+        sync::spun_for::end();
     }
 
     /// It was not logged after all.
     #[inline]
     pub(crate) fn settle(&self) {
         self.state.store(SETTLED, Ordering::Release);
+        sync::spun_for::end();
     }
 
     /// The newest undo record whose row change is logged and not taken back.
     #[inline]
     pub(crate) fn set_last_undo(&self, undo: UndoPtr) {
         self.last_undo.store(undo.0, Ordering::Release);
-        self.state.store(SETTLED, Ordering::Release);
+        self.settle();
     }
 
     /// The transaction has ended.
     pub(crate) fn clear(&self) {
         self.txn.store(0, Ordering::Release);
-        self.state.store(SETTLED, Ordering::Release);
+        self.settle();
     }
 
     /// The transaction and its newest undo record, when there is one. Waits while that is about to change.

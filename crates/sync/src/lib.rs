@@ -35,6 +35,7 @@ mod mutex;
 mod platform;
 mod rank;
 mod rwlock;
+pub mod spun_for;
 
 #[cfg(not(any(loom, shuttle)))]
 pub mod futex;

@@ -119,6 +119,7 @@ impl Wal {
     /// `DiskFull` when a segment cannot be made; `Failed` once the log has failed.
     #[inline]
     pub fn ensure_space(&self) -> Result<(), WalError> {
+        sync::spun_for::assert_none();
         let head = self.reserver.head();
         let prepared_end = self.segments.prepared_end();
         if head.saturating_sub(self.positions.written.load(Ordering::Relaxed)) > self.ring.capacity() / 4 {

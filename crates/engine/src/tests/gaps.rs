@@ -86,9 +86,13 @@ impl Wide {
 
     /// These ids, k the same, u none; committed.
     fn with_rows(ids: impl IntoIterator<Item = i64>) -> Wide {
+        Wide::with_all(ids.into_iter().map(|id| (id, id, None)))
+    }
+
+    fn with_all(rows: impl IntoIterator<Item = Row>) -> Wide {
         let wide = Wide::new();
         let mut s = wide.session(Isolation::RepeatableRead);
-        ids.into_iter().for_each(|id| wide.insert(&mut s, (id, id, None)).unwrap());
+        rows.into_iter().for_each(|row| wide.insert(&mut s, row).unwrap());
         s.commit().unwrap();
         wide
     }
@@ -246,6 +250,32 @@ fn what_comes_to_the_end_of_a_leaf_in_between_is_seen() {
             a_row_comes_between_leaves(index_no, to_the_end);
             must_find("no_second_look", move || a_row_comes_between_leaves(index_no, to_the_end));
         }
+    }
+}
+
+/// The same where somebody else has the entry behind locked, though not the gap before it: who reads goes on there, and misses nothing.
+fn a_row_comes_before_an_entry_of_others() {
+    let wide = leak(Wide::with_all((1..=40).map(|no| (no * 10, no * 10, Some(no * 10)))));
+    let (left, right) = wide.boundary(2);
+    // The one row with a key of a unique index.
+    let mut holder = wide.session(Isolation::RepeatableRead);
+    assert_eq!(wide.lock(&mut holder, 2, right, right, Direction::Forward), [right]);
+    insert_at_hop(wide, (left + 3, left + 3, Some(left + 3)));
+    let mut reader = wide.session(Isolation::RepeatableRead);
+    let range = wide.range(2, left, right);
+    let skips = Read::Exclusive(Wait::SkipLocked);
+    let (seen, whole) = wide.read(&mut reader, 2, &range, Direction::Forward, skips, usize::MAX).unwrap();
+    HOOK.set(None);
+    assert_eq!((seen.iter().map(|row| row.0).collect::<Vec<_>>(), whole), (vec![left, left + 3], true));
+    holder.commit().unwrap();
+    assert_eq!(wide.lock(&mut reader, 2, left, right, Direction::Forward), [left, left + 3, right]);
+}
+
+#[test]
+fn what_comes_before_an_entry_that_others_have_locked_is_seen() {
+    a_row_comes_before_an_entry_of_others();
+    for bug in ["no_second_look", "locked_by_others_is_confirmed"] {
+        must_find(bug, a_row_comes_before_an_entry_of_others);
     }
 }
 

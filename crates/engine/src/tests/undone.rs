@@ -187,28 +187,72 @@ fn chain_of_a_deleted_row_is_freed_though_a_crash_took_purge_after_the_row() {
     assert_eq!(pages(&f), before, "the chain is given back");
 }
 
-#[test]
-fn rollback_that_met_a_full_disk_is_tried_again() {
-    let f = Fixture::new();
-    let mut s = f.session();
-    let large = "x".repeat(3000);
+/// Forty rows that a statement of `s` has made small, and no room on the disk to let all of them grow back: others have taken their place, in a transaction of its own.
+fn rows_that_cannot_grow_back<'f>(f: &'f Fixture, s: &mut Session, large: &str) -> Session {
     for id in 1..=40 {
-        f.insert(&mut s, id, id, &large, None).unwrap();
+        f.insert(s, id, id, large, None).unwrap();
     }
     s.commit().unwrap();
-    // The rows become small, others take their place, and then there is no room to let them grow back.
     s.begin(Isolation::RepeatableRead, false);
+    s.statement_start();
     for id in 1..=40 {
-        f.update(&mut s, id, id, "small").unwrap();
+        f.update(s, id, id, "small").unwrap();
     }
     let mut other = f.session();
     f.disk.set_capacity(Some(0));
     for id in 1000.. {
         other.statement_start();
-        if f.insert(&mut other, id, id, &large, None).is_err() {
+        if f.insert(&mut other, id, id, large, None).is_err() {
             break;
         }
     }
+    other
+}
+
+#[test]
+fn a_statement_that_is_taken_back_in_part_is_not_committed_with_what_follows() {
+    let f = Fixture::new();
+    let (mut s, large) = (f.session(), "x".repeat(3000));
+    let other = rows_that_cannot_grow_back(&f, &mut s, &large);
+    assert_eq!(s.statement_rollback(), Err(Error::DiskFull));
+    f.disk.set_capacity(None);
+    // Another statement, which is taken back whole.
+    s.statement_start();
+    f.insert(&mut s, 500, 500, "new", None).unwrap();
+    s.statement_rollback().unwrap();
+    assert!(s.commit().is_err(), "half of a failed statement would be committed");
+    drop(other);
+    let mut reader = f.session();
+    for id in 1..=40 {
+        assert_eq!(f.get(&mut reader, id), Some((id, large.clone())));
+    }
+    drop(reader);
+    f.check();
+}
+
+#[test]
+fn what_a_later_try_takes_back_whole_may_be_committed() {
+    let f = Fixture::new();
+    let (mut s, large) = (f.session(), "x".repeat(3000));
+    let other = rows_that_cannot_grow_back(&f, &mut s, &large);
+    assert_eq!(s.statement_rollback(), Err(Error::DiskFull));
+    f.disk.set_capacity(None);
+    s.statement_rollback().unwrap();
+    f.insert(&mut s, 500, 500, "new", None).unwrap();
+    s.commit().unwrap();
+    drop(other);
+    let mut reader = f.session();
+    assert_eq!((f.get(&mut reader, 1), f.get(&mut reader, 500)), (Some((1, large)), Some((500, "new".to_owned()))));
+    drop(reader);
+    f.check();
+}
+
+#[test]
+fn rollback_that_met_a_full_disk_is_tried_again() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    let large = "x".repeat(3000);
+    let mut other = rows_that_cannot_grow_back(&f, &mut s, &large);
     let locked = || {
         let mut probe = f.session();
         let taken = |id: &i64| probe.get(&f.table, &f.key(*id), Read::Exclusive(Wait::NoWait), short) == Err(Error::LockNotAvailable);
