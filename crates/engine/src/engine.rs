@@ -322,9 +322,11 @@ impl Engine {
         IndexId(self.next_index_id.load(Ordering::Acquire))
     }
 
-    /// Forgets an open table (after DROP TABLE).
+    /// Forgets an open table (after DROP TABLE). When it returns nobody takes changes back in it, and nobody will: its trees may be freed.
     pub fn close_table(&self, id: TableId) {
-        self.tables.remove(id);
+        if let Some(table) = self.tables.remove(id) {
+            drop(table.taken_back.write());
+        }
     }
 
     /// Forgets a table that only the caller knows, when purge has let go of it: from then on nobody touches its trees. What transactions have left to do in it

@@ -78,10 +78,10 @@ impl OpenTables {
     }
 
     /// DDL has ended the definition of a table.
-    pub(crate) fn remove(&self, id: TableId) {
+    pub(crate) fn remove(&self, id: TableId) -> Option<Arc<Table>> {
         let mut open = self.by_id.write();
         self.ended.fetch_add(1, Ordering::AcqRel);
-        open.remove(&id);
+        open.remove(&id)
     }
 
     /// DDL has put another definition in the place of a table's.

@@ -7,6 +7,8 @@
 //! 3. What is taken back within a transaction stays locked until its end: a row that was locked by carrying the transaction's id is locked
 //!    explicitly before an older version with another id is put back. (A row that did not exist before is gone; its gap stays locked at
 //!    REPEATABLE READ.)
+//! 4. Who takes back what a crash or a session without a rollback has left shares no metadata lock: it has `Table::taken_back` for one change at a time, and DDL waits for that
+//!    before it frees trees.
 
 use crate::engine::Engine;
 use crate::gap_lock::Remover;
@@ -67,6 +69,11 @@ pub(crate) struct StepBack {
 }
 
 impl StepBack {
+    /// The step that takes back the change of an undo record.
+    fn behind(record: &UndoRecord<'_>) -> StepBack {
+        StepBack { txn: record.txn, next: record.previous }
+    }
+
     fn op(self) -> LogOp<'static> {
         LogOp::RolledBackTo { txn: self.txn, next: self.next }
     }
@@ -127,21 +134,31 @@ impl Session {
     }
 
     fn undo_one(&mut self, address: UndoPtr, record: &UndoRecord<'_>, locks: Locks) -> Result<()> {
-        let step = StepBack { txn: record.txn, next: record.previous };
-        let Some(table) = self.engine.table_by_id(record.table)? else {
-            // Dropped: there is nothing to set right.
-            self.log_step(step);
-            return Ok(());
-        };
-        match record.change {
-            Change::Insert => self.undo_insert(&table, record, Some(step), locks),
-            Change::InsertRun { keys } => self.undo_run(&table, record, keys, step, locks),
-            Change::Update { old, prefix, suffix, middle, old_keys, .. } => {
-                self.undo_update(&table, address, record, old, (prefix, suffix, middle), old_keys, step, locks)
+        loop {
+            let Some(table) = self.engine.table_by_id(record.table)? else {
+                // Dropped: there is nothing to set right.
+                self.log_step(StepBack::behind(record));
+                return Ok(());
+            };
+            let _open = self.running.is_adopted.then(|| table.taken_back.read());
+            if _open.is_none() || self.engine.is_current(&table) {
+                return self.undo_change(&table, address, record, locks);
             }
-            Change::Delete { old, .. } => self.undo_delete(&table, address, record, old, step, locks),
+            // DDL put another in its place, or none, before this thread had it.
+        }
+    }
+
+    fn undo_change(&mut self, table: &Arc<Table>, address: UndoPtr, record: &UndoRecord<'_>, locks: Locks) -> Result<()> {
+        let step = StepBack::behind(record);
+        match record.change {
+            Change::Insert => self.undo_insert(table, record, Some(step), locks),
+            Change::InsertRun { keys } => self.undo_run(table, record, keys, step, locks),
+            Change::Update { old, prefix, suffix, middle, old_keys, .. } => {
+                self.undo_update(table, address, record, old, (prefix, suffix, middle), old_keys, step, locks)
+            }
+            Change::Delete { old, .. } => self.undo_delete(table, address, record, old, step, locks),
             Change::Chain { index, first } => {
-                self.engine.free_chain(&table, index, first, record.txn)?;
+                self.engine.free_chain(table, index, first, record.txn)?;
                 self.log_step(step);
                 Ok(())
             }

@@ -85,6 +85,8 @@ pub(crate) struct Running {
     needed: (UndoPtr, TxnId),
     /// Records past which those of this transaction lead readers (`prune.rs`), each behind the record that does.
     passed: Vec<(UndoPtr, UndoPtr)>,
+    /// Taken over from a crash, or from a session whose rollback failed: it shares no metadata locks.
+    pub(crate) is_adopted: bool,
     /// How far changes were to be taken back where that failed: until all of these places are reached the transaction must not commit as it is.
     owed: Vec<UndoPtr>,
     /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
@@ -194,6 +196,7 @@ impl Running {
             passed: Vec::new(),
             fresh_undo: Vec::new(),
             view_open: false,
+            is_adopted: false,
             owed: Vec::new(),
             first_updater_wins: false,
             snapshot_is_new: false,
@@ -300,6 +303,7 @@ impl Running {
         self.active = false;
         self.statement_mark = UndoPtr::NONE;
         self.view_open = false;
+        self.is_adopted = false;
         self.owed.clear();
         self.first_updater_wins = false;
         self.snapshot_is_new = false;
@@ -509,6 +513,7 @@ impl Session {
         self.running.id = txn;
         self.running.last_undo = last_undo;
         self.running.leaves_garbage = true;
+        self.running.is_adopted = true;
         self.slot.start(txn, last_undo);
         self.owner = self.engine.locks.find_owner(txn).unwrap_or_else(|| self.engine.locks.register(txn));
     }

@@ -12,6 +12,7 @@ use lock_manager::metadata::{Protects, TableLock};
 use record::{KeyPart, RowLayout, RowRef};
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use sync::{Rank, RwLock};
 use types::{Collation, ColumnType, TypeKind, Value};
 
 use crate::engine::DICTIONARY_TABLE;
@@ -89,6 +90,9 @@ pub struct Table {
     defined_by: AtomicU64,
     /// Whether changed rows are noted, for an index that is built beside.
     pub(crate) watch: Watch,
+    /// Shared while a change is taken back by who has no share of the metadata lock: a transaction that a crash left, or whose session is gone. DDL that frees the trees has it exclusively
+    /// for a moment, once the table is not open any more ([`crate::Engine::close_table`]).
+    pub(crate) taken_back: RwLock<()>,
 }
 
 /// Flag of a secondary entry: no current row version has this key.
@@ -321,6 +325,7 @@ impl Table {
             rows: AtomicI64::new(old.map_or(0, |old| old.rows.load(Ordering::Relaxed))),
             defined_by: AtomicU64::new(old.map_or(0, |old| old.defined_by.load(Ordering::Acquire))),
             watch: Watch::new(),
+            taken_back: RwLock::with_order(Rank::Catalog, 4, ()),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. No row behind the last one that is used is locked: a plan that may end a scan early reads its rows one by one.
-//! 2. At READ COMMITTED a row that does not pass its table's condition is unlocked again, unless this transaction had it before or waited for it.
+//! 2. At READ COMMITTED a row that does not pass its table's condition is unlocked again, unless this transaction had it before or waited for it. So none is locked ahead of being
+//!    looked at where the statement may come to lock the same row for something else meanwhile, and need it: by another name of the table, or for a foreign key.
 //! 3. At READ COMMITTED a single-table UPDATE that scans the primary index first looks at the last committed version of a row that somebody else
 //!    has, and waits for the row only if that version passes.
 
@@ -45,7 +46,7 @@ impl<'a> Exec<'a> {
         if self.passes_by && node.keep_row.is_some() && index_no == 0 && read == Read::Exclusive(Wait::Block) {
             read = Read::Exclusive(Wait::IfMatches);
         }
-        let (mut size, size_max) = match (stops_early, gives_back) {
+        let (mut size, size_max) = match (stops_early || gives_back && is_locked_elsewhere(plan, node.table), gives_back) {
             (true, _) => (1, 1),
             (false, true) => (BATCH_FIRST, BATCH_MAX_GIVEN_BACK),
             (false, false) => (BATCH_FIRST, BATCH_MAX),
@@ -109,6 +110,12 @@ impl<'a> Exec<'a> {
         }
         next(self)
     }
+}
+
+/// Whether the plan may lock rows of a table in more than one place.
+fn is_locked_elsewhere(plan: &Plan, table: u32) -> bool {
+    let named = plan.references.iter().map(|(no, _)| no).chain(plan.view_tables.iter().map(|(no, ..)| no));
+    named.filter(|no| **no == table).nth(1).is_some() || plan.foreign_keys.as_ref().is_some_and(|keys| keys.lead_to(table))
 }
 
 /// Whether something above a scan of this plan may end it before its end.

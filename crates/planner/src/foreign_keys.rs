@@ -60,6 +60,15 @@ impl ForeignKeys {
         self.tables.iter().find(|(no, _)| *no == table).map(|(_, keys)| keys)
     }
 
+    /// Whether a check, or an action, of what may be changed comes to rows of the table.
+    pub fn lead_to(&self, table: u32) -> bool {
+        let leads = |keys: &TableKeys| {
+            keys.parents.iter().any(|key| key.parent.is_some_and(|(no, _)| no == table))
+                || keys.children.iter().any(|key| key.child == table)
+        };
+        self.tables.iter().any(|(_, keys)| leads(keys))
+    }
+
     /// Whether actions may change rows of the table.
     pub fn may_change(&self, table: u32) -> bool {
         self.of(table).is_some()

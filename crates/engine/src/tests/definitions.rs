@@ -1,6 +1,7 @@
 //! Tables that are opened while DDL ends their definitions.
 
 use super::*;
+use sync::atomic::{AtomicBool, Ordering};
 
 /// Forgets the open table, as if nobody had used it for long.
 fn forgotten(fixture: Fixture) -> (Arc<Engine>, TableSpec) {
@@ -44,4 +45,50 @@ fn a_definition_that_was_altered_after_it_was_read_is_read_again() {
     let opened = opened.expect("opened").expect("there");
     assert_eq!(opened.indexes.len(), less.indexes.len());
     assert!(engine.is_current(&opened));
+}
+
+/// The definition of a table that may be dropped.
+struct Droppable {
+    spec: TableSpec,
+    dropped: AtomicBool,
+}
+
+impl TableSource for Droppable {
+    fn table_spec(&self, id: base::TableId) -> Result<Option<TableSpec>> {
+        Ok((id == self.spec.id && !self.dropped.load(Ordering::SeqCst)).then(|| self.spec.clone()))
+    }
+
+    fn table_ids(&self) -> Result<Vec<base::TableId>> {
+        Ok(vec![self.spec.id])
+    }
+}
+
+#[test]
+fn a_table_is_dropped_while_a_crash_is_made_good_in_it() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    for id in 1..=2_000 {
+        f.insert(&mut s, id, id, "of a transaction that does not commit", None).unwrap();
+    }
+    f.engine.wal.flush_to(f.engine.wal.lsn_head()).unwrap();
+    std::mem::forget(s);
+    let Fixture { disk, spec, .. } = f;
+    disk.crash();
+    let engine = open(&disk);
+    let source = Arc::new(Droppable { spec: spec.clone(), dropped: AtomicBool::new(false) });
+    engine.set_table_source(source.clone());
+    let trees: Vec<_> = spec.indexes.iter().map(|index| index.id).collect();
+    std::thread::scope(|scope| {
+        // A warning, such as that pages are not what they should be, ends the thread.
+        let rollback = scope.spawn(|| while engine.roll_back_loser() {});
+        while !engine.losers.lock().listed().is_empty() {
+            std::thread::yield_now();
+        }
+        source.dropped.store(true, Ordering::SeqCst);
+        engine.close_table(spec.id);
+        engine.free_index_trees(&trees).unwrap();
+        rollback.join().unwrap();
+    });
+    assert_eq!((engine.rollbacks_pending(), engine.slots.named()), (0, vec![]));
+    assert_eq!(trees.iter().map(|id| engine.space.pages_at_most(*id)).sum::<u64>(), 0, "pages of a table that is gone");
 }
