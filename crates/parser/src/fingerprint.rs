@@ -1,6 +1,7 @@
 //! The key under which the plan of a text is cached: one pass over the tokens, no allocation.
 //!
-//! Two texts have the same hash when they differ only in lifted literals of the same kinds, in white space and comments (outside
+//! Two texts have the same hash when they differ only in lifted literals of the same kinds (and decimals with as many digits behind the point, where an expression may round to these),
+//! in white space and comments (outside
 //! select lists, where the text names result columns), and in the case of reserved words. Hints and the `sql_mode` flags that
 //! change how a text is read are part of the hash. The hash is keyed by a number drawn at process start, so that nobody can
 //! make two statements collide on purpose.
@@ -37,6 +38,8 @@ pub struct LiftedLiteral {
     pub kind: LiteralKind,
     /// A string with escapes or doubled quotes.
     pub escaped: bool,
+    /// Of a decimal: digits behind the point, which the types of expressions over it are made of. None of one that is by itself a value of a row: it is stored as it is.
+    pub scale: Option<u8>,
     /// First byte in the text, the opening quote of a string.
     pub start: u32,
     /// One past the last byte.
@@ -130,6 +133,7 @@ fn key() -> [u64; 2] {
 const TAG_KEYWORD: u64 = 0x100;
 const TAG_LIFTED: u64 = 0x200;
 const TAG_LISTED: u64 = 0x400;
+const TAG_SCALE: u64 = 0x800;
 
 /// Reads one statement of `sql`: its hash, and its literals into `params` (cleared first), in the order in which
 /// [`crate::parse_parameterised`] numbers them.
@@ -139,6 +143,8 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
     let mut lifter = Lifter::new();
     let key = key();
     let mut hasher = Hasher { a: key[1] ^ (mode.0 & SqlMode::LEXICAL), b: key[0], key };
+    // The place of a decimal that begins a value of a row: the next token tells whether it is all of it.
+    let mut whole_value: Option<usize> = None;
     let mut prev = Token { tok: Tok::Eof, flags: 0, kw: Kw::NO_WORD, start: 0, end: 0 };
     loop {
         let token = lexer.next();
@@ -155,10 +161,22 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
             }
             _ => {}
         }
+        if let Some(no) = whole_value.take() {
+            match token.tok {
+                Tok::Comma | Tok::RParen => params[no].scale = None,
+                _ => hash_scale(&mut hasher, &params[no]),
+            }
+        }
         let in_list = lifter.in_select_list();
         if lifter.feed(&token) {
             let literal = lifted(sql, &token);
             hasher.word(TAG_LIFTED | literal.kind as u64);
+            if literal.scale.is_some() {
+                whole_value = lifter.begins_value().then_some(params.len());
+                if whole_value.is_none() {
+                    hash_scale(&mut hasher, &literal);
+                }
+            }
             params.push(literal);
         } else if in_list && lifter.in_select_list() {
             listed(&mut hasher, sql, &prev, &token);
@@ -178,6 +196,11 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
     Fingerprint { hash: (u128::from(hasher.a) << 64) | u128::from(hasher.b), cacheable, rest: lexer.pos }
 }
 
+#[inline]
+fn hash_scale(hasher: &mut Hasher, literal: &LiftedLiteral) {
+    hasher.word(TAG_SCALE | u64::from(literal.scale.unwrap_or_default()));
+}
+
 /// A token of a select list: its exact text, and the gap before it unless it stands beside a comma or SELECT.
 #[inline]
 fn listed(hasher: &mut Hasher, sql: &[u8], prev: &Token, token: &Token) {
@@ -191,20 +214,33 @@ fn listed(hasher: &mut Hasher, sql: &[u8], prev: &Token, token: &Token) {
 /// What a lifted token is.
 #[inline]
 pub(crate) fn lifted(sql: &[u8], token: &Token) -> LiftedLiteral {
-    let mut literal = LiftedLiteral { kind: LiteralKind::Int, escaped: token.has(ESCAPED), start: token.start, end: token.end, int: 0 };
+    let mut literal =
+        LiftedLiteral { kind: LiteralKind::Int, escaped: token.has(ESCAPED), scale: None, start: token.start, end: token.end, int: 0 };
     literal.kind = match token.tok {
         Tok::Int => match text::int_value(&sql[token.start as usize..token.end as usize]) {
             Some(int) => {
                 literal.int = int;
                 if int > i64::MAX as u64 { LiteralKind::UInt } else { LiteralKind::Int }
             }
-            None => LiteralKind::Decimal,
+            None => {
+                literal.scale = Some(0);
+                LiteralKind::Decimal
+            }
         },
-        Tok::Decimal => LiteralKind::Decimal,
+        Tok::Decimal => {
+            literal.scale = Some(scale(&sql[token.start as usize..token.end as usize]));
+            LiteralKind::Decimal
+        }
         Tok::Float => LiteralKind::Float,
         _ => LiteralKind::String,
     };
     literal
+}
+
+/// Digits behind the point of a decimal.
+fn scale(digits: &[u8]) -> u8 {
+    let behind = memchr::memchr(b'.', digits).map_or(0, |point| digits.len() - point - 1);
+    behind.min(usize::from(u8::MAX)) as u8
 }
 
 /// Whether a hint sets variables, so that the statement is planned under other settings than its session's.

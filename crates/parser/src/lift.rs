@@ -30,6 +30,11 @@ pub(crate) struct Lifter {
     prev: Tok,
     prev_kw: Kw,
     started: bool,
+    /// INSERT or REPLACE, and between its VALUES and the next word.
+    inserts: bool,
+    in_rows: bool,
+    /// A value of a row begins with the next token.
+    value_begins: bool,
     /// How many literals were lifted.
     pub count: u32,
     /// False once the statement cannot be cached.
@@ -38,7 +43,19 @@ pub(crate) struct Lifter {
 
 impl Lifter {
     pub(crate) fn new() -> Lifter {
-        Lifter { depth: 0, list: 0, fixed: 0, prev: Tok::Eof, prev_kw: Kw::NO_WORD, started: false, count: 0, cacheable: true }
+        Lifter {
+            depth: 0,
+            list: 0,
+            fixed: 0,
+            prev: Tok::Eof,
+            prev_kw: Kw::NO_WORD,
+            started: false,
+            inserts: false,
+            in_rows: false,
+            value_begins: false,
+            count: 0,
+            cacheable: true,
+        }
     }
 
     /// Whether a select list is open, whose text names result columns.
@@ -47,10 +64,23 @@ impl Lifter {
         self.list != 0
     }
 
+    /// Whether the literal that was taken last begins a value of a row of an INSERT.
+    #[inline]
+    pub(crate) fn begins_value(&self) -> bool {
+        self.value_begins
+    }
+
     /// Takes the next token; says whether it is lifted.
     #[inline]
     pub(crate) fn feed(&mut self, token: &Token) -> bool {
         let mut lifted = false;
+        self.value_begins = self.in_rows
+            && self.depth == 1
+            && match self.prev {
+                Tok::LParen | Tok::Comma => true,
+                Tok::Minus | Tok::Plus => self.value_begins,
+                _ => false,
+            };
         match token.tok {
             Tok::Keyword => self.word(token.kw),
             Tok::LParen => self.open(),
@@ -73,7 +103,11 @@ impl Lifter {
         let bit = 1u64 << self.depth;
         if !self.started {
             self.started = true;
+            self.inserts = matches!(kw, Kw::INSERT | Kw::REPLACE);
             self.cacheable &= matches!(kw, Kw::SELECT | Kw::INSERT | Kw::UPDATE | Kw::DELETE | Kw::REPLACE | Kw::WITH);
+        }
+        if self.inserts && self.depth == 0 {
+            self.in_rows = matches!(kw, Kw::VALUES | Kw::VALUE);
         }
         match kw {
             Kw::SELECT => {

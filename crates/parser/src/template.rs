@@ -1,7 +1,7 @@
 //! Texts that differ from a known one in its literals only: found by comparing, without reading tokens.
 //!
 //! Most clients send few texts, over and over, with other literals. What stands between the lifted literals of a text is kept as it is; a new text
-//! that has the same bytes there, and literals of the same kinds, has the fingerprint of the first.
+//! that has the same bytes there, and literals of the same kinds (decimals of the same scale, where that counts), has the fingerprint of the first.
 //!
 //! # Why that is so
 //! The lexer stands in the same state before a literal in both texts, because all before it was read alike; the literal itself is read by the
@@ -34,6 +34,8 @@ pub fn commas(sql: &[u8]) -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     kind: LiteralKind,
+    /// Where it counts: see [`LiftedLiteral::scale`].
+    scale: Option<u8>,
     start: u32,
     end: u32,
 }
@@ -61,7 +63,7 @@ fn plain_number(sql: &[u8], start: usize) -> Option<LiftedLiteral> {
         digits += 1;
     }
     let end = start + digits;
-    (digits > 0).then_some(LiftedLiteral { kind: LiteralKind::Int, escaped: false, start: start as u32, end: end as u32, int })
+    (digits > 0).then_some(LiftedLiteral { kind: LiteralKind::Int, escaped: false, scale: None, start: start as u32, end: end as u32, int })
 }
 
 impl Template {
@@ -72,7 +74,10 @@ impl Template {
             return None;
         }
         let within: u32 = literals.iter().filter_map(|literal| sql.get(literal.start as usize..literal.end as usize)).map(commas).sum();
-        let literals = literals.iter().map(|literal| Place { kind: literal.kind, start: literal.start, end: literal.end }).collect();
+        let literals = literals
+            .iter()
+            .map(|literal| Place { kind: literal.kind, scale: literal.scale, start: literal.start, end: literal.end })
+            .collect();
         Some(Template { text: sql.into(), literals, commas: commas(sql) - within })
     }
 
@@ -103,7 +108,7 @@ impl Template {
             if !begins_literal(sql.get(lexer.pos)) {
                 return false;
             }
-            let literal = match plain_number(sql, lexer.pos) {
+            let mut literal = match plain_number(sql, lexer.pos) {
                 Some(number) => {
                     lexer.pos = number.end as usize;
                     number
@@ -116,9 +121,10 @@ impl Template {
                     lifted(sql, &token)
                 }
             };
-            if literal.kind != place.kind {
+            if literal.kind != place.kind || place.scale.is_some() && place.scale != literal.scale {
                 return false;
             }
+            literal.scale = place.scale;
             params.push(literal);
             of = place.end as usize;
         }

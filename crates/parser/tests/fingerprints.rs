@@ -221,7 +221,16 @@ fn texts_that_match_a_template() {
     assert!(!matches(insert, "insert INTO t (a, b) VALUES (1, 'x'), (2,'y')"));
     assert!(!matches(insert, ""));
     let select = "SELECT 5, c FROM t1 WHERE id = 7 AND d = 1.5 LIMIT 3";
-    assert!(matches(select, "SELECT 5, c FROM t1 WHERE id = 12345678901 AND d = 9.75 LIMIT 0"));
+    assert!(matches(select, "SELECT 5, c FROM t1 WHERE id = 12345678901 AND d = 97.5 LIMIT 0"));
+    assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 7 AND d = 9.75 LIMIT 3"));
+    // Stored as they are; elsewhere types are made of the digits behind the point.
+    let rows = "INSERT INTO t VALUES (1.5, -1.5), (f(1.5), 1.5 / 7)";
+    assert!(matches(rows, "INSERT INTO t VALUES (1.25, -1.125), (f(2.5), 3.5 / 7)"));
+    assert!(!matches(rows, "INSERT INTO t VALUES (1.5, -1.5), (f(2.25), 1.5 / 7)"));
+    assert!(!matches(rows, "INSERT INTO t VALUES (1.5, -1.5), (f(1.5), 1.25 / 7)"));
+    let changes = "INSERT INTO t VALUES (1.5) ON DUPLICATE KEY UPDATE a = 1.5";
+    assert!(matches(changes, "INSERT INTO t VALUES (1.25) ON DUPLICATE KEY UPDATE a = 2.5"));
+    assert!(!matches(changes, "INSERT INTO t VALUES (1.5) ON DUPLICATE KEY UPDATE a = 1.25"));
     assert!(!matches(select, "SELECT 6, c FROM t1 WHERE id = 7 AND d = 1.5 LIMIT 3"));
     assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 7.0 AND d = 1.5 LIMIT 3"));
     assert!(!matches(select, "SELECT 5, c FROM t1 WHERE id = 7e0 AND d = 1.5 LIMIT 3"));

@@ -301,11 +301,15 @@ impl<'c> Binder<'c> {
         }
     }
 
-    /// The value of a parameter that is a literal lifted from the text, whose value is part of what the plan is cached under. A prepared
-    /// statement's parameters change from one execution to the next, so nothing but estimates may rest on them.
-    fn lifted(&self, n: u32) -> Option<&Value> {
-        self.context.param_types().get(n as usize)?;
-        self.context.params().get(n as usize)
+    /// Whether a parameter is a literal lifted from the text. The plan serves texts with other literals of its kind, too (and, of decimals, of its scale): nothing but estimates may rest
+    /// on the value.
+    fn is_lifted(&self, n: u32) -> bool {
+        self.context.param_types().get(n as usize).is_some()
+    }
+
+    /// Asks for a plan of its own for the text where the value of parameter `n` would decide what the plan is and it is a lifted literal.
+    fn by_value(&self, n: u32) -> Result<()> {
+        if self.is_lifted(n) { Err(crate::generated::by_value()) } else { Ok(()) }
     }
 
     /// A parameter with the type known for it.

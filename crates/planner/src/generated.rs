@@ -16,6 +16,11 @@ use types::ColumnType;
 /// Number of the error that asks for the statement to be planned with its literals in place.
 pub const BY_VALUE: u16 = 1105;
 
+/// The error that asks for it.
+pub(crate) fn by_value() -> SqlError {
+    SqlError::with_message(BY_VALUE, "the plan rests on a literal's value")
+}
+
 /// A generated column that leads an index, and its expression over the relation's slots.
 struct Candidate {
     relation: usize,
@@ -75,7 +80,7 @@ impl Binder<'_> {
                 return Ok(());
             }
             if shape.as_ref() == Some(&candidate.shape) {
-                return Err(SqlError::with_message(BY_VALUE, "the plan rests on a literal's value"));
+                return Err(by_value());
             }
         }
         Ok(())

@@ -47,7 +47,7 @@ impl<'c> Binder<'c> {
     fn goes_with_bytes(&self, e: &Expr) -> bool {
         match &e.kind {
             ExprKind::Literal(Value::Null) => true,
-            ExprKind::Param(n) if self.lifted(*n).is_none() => e.ty.kind == TypeKind::Null || e.ty.kind.is_string(),
+            ExprKind::Param(n) if !self.is_lifted(*n) => e.ty.kind == TypeKind::Null || e.ty.kind.is_string(),
             ExprKind::UserVariable(_) => e.ty.kind.is_string(),
             _ => e.ty.kind.is_string() && e.ty.collation == Collation::Binary,
         }

@@ -296,10 +296,10 @@ impl<'c> Binder<'c> {
             Func::StrToDate => {
                 let format = match &args[1].kind {
                     ExprKind::Literal(Value::Bytes(b)) => b.to_text().into_owned(),
-                    ExprKind::Param(n) => match self.lifted(*n) {
-                        Some(Value::Bytes(b)) => b.to_text().into_owned(),
-                        _ => "%Y-%m-%d %H:%i:%s.%f".to_owned(),
-                    },
+                    ExprKind::Param(n) => {
+                        self.by_value(*n)?;
+                        "%Y-%m-%d %H:%i:%s.%f".to_owned()
+                    }
                     _ => "%Y-%m-%d %H:%i:%s.%f".to_owned(),
                 };
                 let has = |set: &str| format.split('%').skip(1).any(|s| s.chars().next().is_some_and(|c| set.contains(c)));

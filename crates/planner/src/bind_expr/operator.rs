@@ -241,10 +241,10 @@ impl<'c> Binder<'c> {
         let bytes = match &escape.kind {
             ast::ExprKind::Literal(ast::Literal::String(s)) => s.to_vec(),
             ast::ExprKind::Literal(ast::Literal::Introduced(s)) => s.value.to_vec(),
-            ast::ExprKind::Param(n) => match self.lifted(*n) {
-                Some(Value::Bytes(b)) => b.to_vec(),
-                _ => return Err(codes::wrong_arguments("ESCAPE")),
-            },
+            ast::ExprKind::Param(n) => {
+                self.by_value(*n)?;
+                return Err(codes::wrong_arguments("ESCAPE"));
+            }
             _ => return Err(codes::wrong_arguments("ESCAPE")),
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -95,7 +95,8 @@ impl<'c> Binder<'c> {
     fn window_key(&mut self, name: &str, e: &ast::Expr<'_>, descending: bool, clause: Clause) -> Result<SortKey> {
         let position = match e.kind {
             ast::ExprKind::Literal(ast::Literal::Int(_)) => true,
-            ast::ExprKind::Param(n) => matches!(self.lifted(n), Some(Value::Int(_) | Value::UInt(_))),
+            // The kind of a literal is the same for all texts that the plan serves.
+            ast::ExprKind::Param(n) => self.is_lifted(n) && self.context.param_types()[n as usize].kind == TypeKind::BigInt,
             _ => false,
         };
         if position {
@@ -226,9 +227,14 @@ impl<'c> Binder<'c> {
             return Err(if call.func == W::NthValue { codes::wrong_arguments(name) } else { codes::sp_undeclared_var(column.column) });
         }
         let args = self.in_window_arguments(|b| b.exprs(call.args))?;
-        let at_least_one = |e: &Expr| matches!(e.kind, ExprKind::Param(n) if matches!(self.lifted(n), Some(Value::Int(0))));
-        if matches!(call.func, W::Ntile if at_least_one(&args[0])) || matches!(call.func, W::NthValue if at_least_one(&args[1])) {
-            return Err(codes::wrong_arguments(name));
+        // The value is looked at where it is not zero.
+        let counted = match call.func {
+            W::Ntile => args.first(),
+            W::NthValue => args.get(1),
+            _ => None,
+        };
+        if let Some(Expr { kind: ExprKind::Param(n), .. }) = counted {
+            self.by_value(*n)?;
         }
         let nullable = |ty: &ColumnType| ColumnType { nullable: true, ..ty.clone() };
         let mut args = args.into_iter();
