@@ -412,4 +412,24 @@ mod tests {
         assert!(opened.expect("read").is_none(), "a table over trees that are free");
         assert_eq!((reads, engine.open_tables().open), (2, 0));
     }
+
+    #[test]
+    fn dropping_a_database_asks_for_nothing_of_the_next_one() {
+        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
+        let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
+        let catalog = Catalog::open(&engine).expect("a catalogue");
+        let (mut ddl, mut other) = (engine.connect(), engine.connect());
+        for database in ["a", "b"] {
+            catalog.create_database(&mut ddl, database, types::Collation::DEFAULT).expect("a database");
+            let columns = vec![crate::ColumnDef::new("id", types::ColumnType::bigint().not_null())];
+            let primary = crate::IndexDef::new("PRIMARY", true, vec![record::KeyPart::ascending(0)]);
+            catalog.create_table(&mut ddl, TableDef::new(database, "t", columns, vec![primary])).expect("a table");
+        }
+        // DDL of another, in the first table of the next database.
+        other.begin(Isolation::ReadCommitted, false);
+        let locked = dictionary::get(&mut other, &dictionary::name_key("b", "t"), Read::Exclusive(engine::Wait::Block));
+        assert!(locked.expect("read").is_some());
+        ddl.set_lock_wait_timeout(std::time::Duration::ZERO);
+        assert_eq!(catalog.drop_database(&mut ddl, "a").expect("dropped"), 1);
+    }
 }

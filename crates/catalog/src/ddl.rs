@@ -303,7 +303,12 @@ impl Catalog {
             }
         };
         if !copies {
-            let table = self.engine().reopen_table(table_spec(&new)?)?;
+            let reopened = table_spec(&new).and_then(|spec| Ok(self.engine().reopen_table(spec)?));
+            let table = reopened.inspect_err(|_| {
+                // The definition is in force all the same: who needs the table next opens it by that.
+                self.engine().close_table(new.id);
+                self.changed();
+            })?;
             if grows {
                 table.set_defined_by(txn);
             }
@@ -376,6 +381,9 @@ impl Catalog {
 
     fn free_table(&self, def: &TableDef) -> Result<()> {
         self.engine().close_table(def.id);
+        if def.columns.iter().any(|column| column.auto_increment) {
+            self.engine().forget_counter(def.id)?;
+        }
         self.free_trees(def, |_| true)
     }
 }

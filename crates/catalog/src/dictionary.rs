@@ -82,6 +82,11 @@ pub(crate) fn list(session: &mut Session, prefix: &[u8], read: Read) -> Result<V
     let mut damaged = false;
     let mut range = KeyRange::all();
     range.lower = engine_key(session, prefix);
+    // With locks nothing behind the prefix may be locked.
+    let behind = engine::after_prefix(prefix);
+    if !behind.is_empty() {
+        range.upper = engine_key(session, &behind);
+    }
     let mut scan = session.scan(&table, 0, range, Direction::Forward, read)?;
     scan.for_each(|row, _| {
         let (Ok(Some(key)), Ok(value)) = (row.column_bytes(0), value_of(row)) else {

@@ -108,6 +108,22 @@ impl Counters {
         Ok(())
     }
 
+    /// Forgets the counter of a table that is not there any more.
+    pub(crate) fn forget(&self, table: TableId) -> Result<()> {
+        {
+            let mut state = self.state.lock();
+            state.moved.retain(|listed| listed.id != table);
+            state.recovered.remove(&table);
+        }
+        let key = table.0.to_be_bytes();
+        let mut leaf = self.tree.write(&key)?;
+        if leaf.found().is_some() {
+            leaf.remove(|_| {});
+        }
+        leaf.finish();
+        Ok(())
+    }
+
     /// Sets one counter.
     fn put(&self, table: TableId, next: u64) -> Result<()> {
         let key = table.0.to_be_bytes();

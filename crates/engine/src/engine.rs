@@ -329,6 +329,11 @@ impl Engine {
         }
     }
 
+    /// Forgets the AUTO_INCREMENT counter of a table that was dropped. May wait for log space.
+    pub fn forget_counter(&self, id: TableId) -> Result<()> {
+        self.counters.forget(id)
+    }
+
     /// Forgets a table that only the caller knows, when purge has let go of it: from then on nobody touches its trees. What transactions have left to do in it
     /// is taken for done, as after DROP TABLE.
     pub fn retire_table(&self, table: &Table) -> Result<()> {

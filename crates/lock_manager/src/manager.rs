@@ -349,8 +349,9 @@ impl LockManager {
             }
             inner.epoch
         };
-        self.spans.add(owner, epoch, index, after, last, mode.parts().as_gap());
-        self.gaps.note(index, GapChange::Locked);
+        if self.spans.add(owner, epoch, index, after, last, mode.parts().as_gap()) {
+            self.gaps.note(index, GapChange::Locked);
+        }
     }
 
     /// Whether others have locked `new_key` as part of a span. Then they have the gap before `next` from now on, so that it can be waited for. The latches of both keys'

@@ -46,10 +46,24 @@ impl Spans {
         &self.lists[index.0 as usize % LISTS]
     }
 
-    /// Adds a span of `owner`, of its transaction `epoch`.
-    pub(crate) fn add(&self, owner: &Arc<Owner>, epoch: u64, index: IndexId, after: &[u8], last: &[u8], gap: Parts) {
-        let span = Span { index, owner: Arc::clone(owner), epoch, after: after.into(), last: last.into(), gap };
-        self.list(index).lock().push(span);
+    /// Adds a span of `owner`, of its transaction `epoch`; `false` where one that it has there grew by it, or held it. Who comes by the same records again and again, such as one that
+    /// waits for a queue, has no more spans for that.
+    pub(crate) fn add(&self, owner: &Arc<Owner>, epoch: u64, index: IndexId, after: &[u8], last: &[u8], gap: Parts) -> bool {
+        let mut list = self.list(index).lock();
+        let own =
+            list.iter_mut().filter(|span| span.index == index && span.epoch == epoch && span.gap == gap && Arc::ptr_eq(&span.owner, owner));
+        // Two that overlap, or touch, are one stretch.
+        if let Some(span) = own.into_iter().find(|span| &*span.after <= last && after <= &*span.last) {
+            if after < &*span.after {
+                span.after = after.into();
+            }
+            if last > &*span.last {
+                span.last = last.into();
+            }
+            return false;
+        }
+        list.push(Span { index, owner: Arc::clone(owner), epoch, after: after.into(), last: last.into(), gap });
+        true
     }
 
     /// Removes the spans of `owner`; returns how many there were.

@@ -92,3 +92,22 @@ fn a_table_is_dropped_while_a_crash_is_made_good_in_it() {
     assert_eq!((engine.rollbacks_pending(), engine.slots.named()), (0, vec![]));
     assert_eq!(trees.iter().map(|id| engine.space.pages_at_most(*id)).sum::<u64>(), 0, "pages of a table that is gone");
 }
+
+#[test]
+fn the_counter_of_a_table_goes_with_it() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    f.insert(&mut s, 1, 1, "row", None).unwrap();
+    s.commit().unwrap();
+    f.engine.counters.write_back().unwrap();
+    s.begin(Isolation::RepeatableRead, false);
+    f.insert(&mut s, 2, 2, "row", None).unwrap();
+    s.commit().unwrap();
+    assert_eq!(f.engine.counters.load(f.spec.id), Ok(2));
+    assert_eq!(f.engine.counters.snapshot(), [(f.spec.id, 3)]);
+    f.engine.forget_counter(f.spec.id).unwrap();
+    f.engine.counters.write_back().unwrap();
+    assert_eq!((f.engine.counters.load(f.spec.id), f.engine.counters.snapshot()), (Ok(0), vec![]));
+    // Of one that never had any.
+    f.engine.forget_counter(base::TableId(12345)).unwrap();
+}

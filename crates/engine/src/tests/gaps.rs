@@ -393,6 +393,12 @@ fn deleted_rows_are_locked_as_one(short: bool) {
     assert_eq!(wide.lock(&mut reader, 0, 505, if short { 1_200 } else { 1_505 }, Direction::Forward), [] as [i64; 0]);
     let locks = wide.0.engine.locks.snapshot(1_000).locks.len();
     assert!(locks < 10, "{locks} locks for what is left of 100 rows");
+    // Who comes by again and again, such as one that waits for a queue, has no more for that.
+    for to in [700, 1_200, 900] {
+        assert_eq!(wide.lock(&mut reader, 0, 505, to, Direction::Forward), [] as [i64; 0]);
+    }
+    let again = wide.0.engine.locks.snapshot(1_000).locks.len();
+    assert!(again <= locks + 3, "{again} locks, {locks} at first");
     let try_one = |id: i64| insert(&mut wide.session(Isolation::RepeatableRead), id);
     let refused = |when: &str| {
         for id in [510, 511, 520, 523, 600, 1_000, 1_001, 1_200] {
