@@ -454,6 +454,8 @@ impl<'a> Exec<'a> {
         }
         if self.keys_of(state.insert.table).is_some() {
             self.delete_with_keys(state.insert.table, found.key(0), Removal::Replaced(&state.values))?;
+            // In a table that refers to itself that may have been the row that the new one refers to.
+            self.check_parents(state.insert.table, &state.values)?;
         } else {
             self.engine()?.delete(&state.entry.storage, found.key(0))?;
         }

@@ -56,8 +56,9 @@ impl Exec<'_> {
         self.as_told(error, &def.database, &def.name, codes::row_is_referenced)
     }
 
-    /// Locks the row that `values`, a row of `table`, refers to by one of its keys; 1452 when there is none.
-    pub(super) fn check_parent(&mut self, table: u32, key: &ParentKey, values: &[Value]) -> Result<()> {
+    /// Locks the row that `values`, a row of `table`, refers to by one of its keys; 1452 when there is none. `before` is the row's primary key and what it
+    /// is until now: what it is about to give up it cannot refer to.
+    pub(super) fn check_parent(&mut self, table: u32, key: &ParentKey, values: &[Value], before: Option<(&[u8], &[Value])>) -> Result<()> {
         let plan = self.plan;
         let def = &plan.tables[table as usize].def;
         let referring: Vec<&Value> = def.foreign_keys[key.key as usize].columns.iter().map(|column| &values[*column]).collect();
@@ -67,16 +68,25 @@ impl Exec<'_> {
         let Some((parent_no, index)) = key.parent else { return Err(self.no_parent(table, key.key).into()) };
         let parent = &plan.tables[parent_no as usize];
         let Some(wanted) = key_of(parent, index, &referring)? else { return Err(self.no_parent(table, key.key).into()) };
+        let range = KeyRange::prefix(&wanted);
         if parent.def.id == def.id {
-            // A row may refer to itself.
             let parts = &parent.def.indexes[index as usize].parts;
-            let own: Vec<&Value> = parts.iter().take(referring.len()).map(|part| &values[part.column]).collect();
-            if key_of(parent, index, &own)?.as_ref() == Some(&wanted) {
+            let is_wanted = |row: &[Value]| -> Result<bool> {
+                let own: Vec<&Value> = parts.iter().take(referring.len()).map(|part| &row[part.column]).collect();
+                Ok(key_of(parent, index, &own)?.as_ref() == Some(&wanted))
+            };
+            // A row may refer to itself.
+            if is_wanted(values)? {
                 return Ok(());
+            }
+            if let Some((row, old)) = before
+                && is_wanted(old)?
+            {
+                let found = self.rows_with(parent, index as usize, range, Read::Share(Wait::Block), 2)?;
+                return if found.iter().any(|other| other != row) { Ok(()) } else { Err(self.no_parent(table, key.key).into()) };
             }
         }
         let mut batch = RowBatch::default();
-        let range = KeyRange::prefix(&wanted);
         let session = self.engine()?;
         let found = session
             .scan(&parent.storage, index as usize, range, Direction::Forward, Read::Share(Wait::Block))?

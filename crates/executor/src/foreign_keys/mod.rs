@@ -52,7 +52,7 @@ impl<'a> Exec<'a> {
     pub(crate) fn check_parents(&mut self, table: u32, values: &[Value]) -> Result<()> {
         let Some(keys) = self.keys_of(table) else { return Ok(()) };
         for key in &keys.parents {
-            self.check_parent(table, key, values)?;
+            self.check_parent(table, key, values, None)?;
         }
         Ok(())
     }

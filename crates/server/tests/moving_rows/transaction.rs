@@ -1,0 +1,285 @@
+//! What one session does: transactions at all levels, branches of XA, and tables that are its own.
+
+use crate::look::{Row, all_rows, compare, lost, rows};
+use crate::shape::{Shape, Table, below, one_of};
+use env::SplitMix64;
+use mysql::prelude::Queryable;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+const LEVELS: [&str; 4] = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"];
+
+/// Branches of XA that are prepared and that somebody is to end.
+#[derive(Default)]
+pub struct Branches {
+    waiting: Mutex<Vec<String>>,
+    /// Those that have changed something and that nobody has begun to end.
+    pub lasting: Mutex<BTreeSet<String>>,
+}
+
+impl Branches {
+    /// Ends one, if there is one.
+    pub fn end_one(&self, c: &mut mysql::Conn, commit: bool) -> Result<(), mysql::Error> {
+        let Some(name) = self.waiting.lock().expect("no panic").pop() else { return Ok(()) };
+        self.lasting.lock().expect("no panic").remove(&name);
+        control(c, &format!("XA {} '{name}'", if commit { "COMMIT" } else { "ROLLBACK" }))
+    }
+
+    /// Adopts what a server that was killed has kept, and ends it; all that was prepared is there.
+    pub fn end_all(&self, c: &mut mysql::Conn, seed: u64) {
+        let kept: BTreeSet<String> = rows(c, "XA RECOVER").expect("reads").into_iter().filter_map(|row| row[3].clone()).collect();
+        let lasting = std::mem::take(&mut *self.lasting.lock().expect("no panic"));
+        assert!(lasting.is_subset(&kept), "seed {seed}: of {lasting:?} there are {kept:?}");
+        self.waiting.lock().expect("no panic").clear();
+        for (number, name) in kept.iter().enumerate() {
+            c.query_drop(format!("XA {} '{name}'", if number % 2 == 0 { "COMMIT" } else { "ROLLBACK" })).expect("ended");
+        }
+    }
+}
+
+/// A locking read, its repetition by what it has locked, and what both show.
+#[derive(Clone)]
+struct Seen {
+    table: &'static Table,
+    /// What holds for the rows that it has locked, and for no others.
+    condition: String,
+    statement: String,
+    again: String,
+    rows: Vec<Row>,
+}
+
+impl Seen {
+    /// Repeats it: nothing was changed by us, and nobody else may have.
+    fn expect_again(&self, c: &mut mysql::Conn, level: &str, after: &str) -> Result<(), mysql::Error> {
+        let mut second = rows(c, &self.again)?;
+        second.sort();
+        assert_eq!(self.rows, second, "{level}: {}; {after}; {}", self.statement, self.again);
+        Ok(())
+    }
+
+    /// Changes or deletes all of what it has locked, and nothing else.
+    fn change_all(&self, c: &mut mysql::Conn, random: &mut SplitMix64, level: &str) -> Result<(), mysql::Error> {
+        let change = self.table.change_where(random, &self.condition);
+        c.query_drop(&change)?;
+        let matched = match c.info_str().split_ascii_whitespace().nth(2) {
+            Some(matched) => matched.parse().expect("Rows matched: N"),
+            None => c.affected_rows(),
+        };
+        assert_eq!(matched, self.rows.len() as u64, "{level}: {}, then {change}: {:?}", self.statement, self.rows);
+        Ok(())
+    }
+
+    fn keys(&self) -> Vec<String> {
+        self.rows.iter().filter_map(|row| row[0].clone()).collect()
+    }
+}
+
+/// A locking read by an index; all that it shows must fit, and stay.
+fn lock_some(c: &mut mysql::Conn, random: &mut SplitMix64, table: &'static Table, level: &str) -> Result<Seen, mysql::Error> {
+    let index = one_of(random, table.indexes);
+    let (condition, order) = table.range(index, random);
+    let how = one_of(random, &["SHARE", "UPDATE", "UPDATE", "UPDATE NOWAIT"]);
+    let columns = format!("SELECT {} FROM {} FORCE INDEX", table.shown(), table.name);
+    let statement = format!("{columns} ({}) WHERE {condition}{order} FOR {how}", index.name);
+    let mut found = rows(c, &statement)?;
+    found.sort();
+    let locks_gaps = matches!(level, "REPEATABLE READ" | "SERIALIZABLE");
+    // By other paths: what is locked is as it was shown, and at the levels that lock gaps nothing has come to it.
+    let condition = if locks_gaps {
+        condition
+    } else {
+        let ids: Vec<&str> = found.iter().filter_map(|row| row[0].as_deref()).chain(["NULL"]).collect();
+        format!("{} IN ({}) AND {condition}", table.key(), ids.join(", "))
+    };
+    let by = if locks_gaps && below(random, 4) > 0 { index.name } else { "PRIMARY" };
+    let again = format!("{columns} ({by}) WHERE {condition}{order} FOR SHARE");
+    let seen = Seen { table, condition, statement, again, rows: found };
+    seen.expect_again(c, level, "at once")?;
+    Ok(seen)
+}
+
+/// A transaction in the making.
+struct Work<'a> {
+    shape: &'static Shape,
+    level: &'a str,
+    /// Rows that were locked before.
+    held: Option<Seen>,
+    /// What was locked and not changed since.
+    seen: Option<Seen>,
+    /// What `seen` was at the savepoint, if there is one.
+    saved: Option<Option<Seen>>,
+    changed: bool,
+}
+
+impl Work<'_> {
+    /// One step. What fails leaves no trace; nor does what is rolled back.
+    fn step(&mut self, c: &mut mysql::Conn, random: &mut SplitMix64) -> Result<(), mysql::Error> {
+        let end = match below(random, 16) {
+            0..=4 => {
+                let table = one_of(random, self.shape.tables);
+                let seen = lock_some(c, random, table, self.level)?;
+                self.held = Some(seen.clone());
+                self.seen = Some(seen);
+                return Ok(());
+            }
+            // At READ UNCOMMITTED rows are read one by one.
+            5 if self.level != "READ UNCOMMITTED" => {
+                let wrong = compare(c, self.shape, self.level == "REPEATABLE READ")?;
+                assert_eq!(wrong, None, "{}", self.level);
+                return Ok(());
+            }
+            6..=7 => match &self.saved {
+                None => {
+                    self.saved = Some(self.seen.clone());
+                    return control(c, "SAVEPOINT s");
+                }
+                Some(saved) => {
+                    control(c, "ROLLBACK TO SAVEPOINT s")?;
+                    self.seen = saved.clone();
+                    Err("ROLLBACK TO SAVEPOINT".to_owned())
+                }
+            },
+            8..=9 if self.seen.is_some() => told(self.seen.as_ref().expect("some").change_all(c, random, self.level))?,
+            _ => {
+                let held = self.held.as_ref().map(|held| (held.table.name, held.keys()));
+                let change = self.shape.change(random, held.as_ref());
+                told(c.query_drop(&change))?.map_err(|error| format!("{change}: {error}"))
+            }
+        };
+        match (end, &self.seen) {
+            (Ok(()), _) if c.affected_rows() > 0 => {
+                self.seen = None;
+                self.changed = true;
+                Ok(())
+            }
+            (Err(what), Some(seen)) => seen.expect_again(c, self.level, &what),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What a statement ended with that is undone, as text, unless its whole transaction is.
+fn told(end: Result<(), mysql::Error>) -> Result<Result<(), String>, mysql::Error> {
+    match end {
+        Err(error) if lost(&error) != Some(false) => Err(error),
+        end => Ok(end.map_err(|error| error.to_string())),
+    }
+}
+
+/// A statement that must not fail, but that somebody may KILL.
+fn control(c: &mut mysql::Conn, statement: &str) -> Result<(), mysql::Error> {
+    loop {
+        match c.query_drop(statement) {
+            Err(mysql::Error::MySqlError(error)) if error.code == 1317 => {}
+            end => return end,
+        }
+    }
+}
+
+/// Steps until the end or until all is lost, which is told.
+fn steps(c: &mut mysql::Conn, random: &mut SplitMix64, work: &mut Work) -> Result<bool, mysql::Error> {
+    for _ in 0..1 + below(random, 7) {
+        let done = work.step(c, random);
+        match done.as_ref().map_err(lost) {
+            Ok(()) | Err(Some(false)) => {}
+            Err(Some(true)) => return Ok(true),
+            Err(None) => return done.map(|()| false),
+        }
+    }
+    Ok(false)
+}
+
+pub fn transaction(c: &mut mysql::Conn, random: &mut SplitMix64, shape: &'static Shape, branches: &Branches) -> Result<(), mysql::Error> {
+    let level = one_of(random, &LEVELS);
+    let mut work = Work { shape, level, held: None, seen: None, saved: None, changed: false };
+    control(c, &format!("SET TRANSACTION ISOLATION LEVEL {level}"))?;
+    match below(random, 16) {
+        0..=2 => return branch(c, random, &mut work, branches),
+        3..=4 => return alone(c, random, shape),
+        _ => {}
+    }
+    control(c, "BEGIN")?;
+    if steps(c, random, &mut work)? {
+        return Ok(());
+    }
+    control(c, if below(random, 4) == 0 { "ROLLBACK" } else { "COMMIT" })
+}
+
+/// A branch of XA, which this session or another ends.
+fn branch(c: &mut mysql::Conn, random: &mut SplitMix64, work: &mut Work, branches: &Branches) -> Result<(), mysql::Error> {
+    let name = format!("b{:x}", random.next());
+    control(c, &format!("XA START '{name}'"))?;
+    let is_lost = steps(c, random, work)?;
+    match control(c, &format!("XA END '{name}'")) {
+        Ok(()) => assert!(!is_lost, "the victim of a deadlock goes on"),
+        Err(error) if is_lost && lost(&error) == Some(true) => {}
+        Err(error) => return Err(error),
+    }
+    match below(random, 6) {
+        0 => return control(c, &format!("XA ROLLBACK '{name}'")),
+        _ if is_lost => return control(c, &format!("XA ROLLBACK '{name}'")),
+        1 => return control(c, &format!("XA COMMIT '{name}' ONE PHASE")),
+        _ => control(c, &format!("XA PREPARE '{name}'"))?,
+    }
+    if work.changed && work.saved.is_none() {
+        branches.lasting.lock().expect("no panic").insert(name.clone());
+    }
+    branches.waiting.lock().expect("no panic").push(name);
+    if below(random, 2) == 0 {
+        return branches.end_one(c, below(random, 3) > 0);
+    }
+    Ok(())
+}
+
+/// With the tables locked nobody else changes them: what fails or is rolled back leaves all rows as they were.
+fn alone(c: &mut mysql::Conn, random: &mut SplitMix64, shape: &Shape) -> Result<(), mysql::Error> {
+    let locks: Vec<String> = shape.tables.iter().map(|table| format!("{} WRITE", table.name)).collect();
+    control(c, "SET autocommit = 0")?;
+    let done = c.query_drop(format!("LOCK TABLES {}", locks.join(", "))).and_then(|()| change_alone(c, random, shape));
+    control(c, "ROLLBACK")?;
+    control(c, "UNLOCK TABLES")?;
+    control(c, "SET autocommit = 1")?;
+    match done {
+        Err(error) if lost(&error).is_some() => Ok(()),
+        done => done,
+    }
+}
+
+fn change_alone(c: &mut mysql::Conn, random: &mut SplitMix64, shape: &Shape) -> Result<(), mysql::Error> {
+    let mut done = Vec::new();
+    // What the tables were at each savepoint; the first is the begin of the transaction.
+    let mut savepoints = vec![all_rows(c, shape)?];
+    let mut before = savepoints[0].clone();
+    for _ in 0..3 + below(random, 8) {
+        let (statement, due) = match (below(random, 8), savepoints.len() - 1) {
+            (0..=1, count) => {
+                savepoints.push(before.clone());
+                (format!("SAVEPOINT s{}", count + 1), Some(before.clone()))
+            }
+            (2..=3, count @ 1..) => {
+                let to = 1 + below(random, count as u64) as usize;
+                savepoints.truncate(to + 1);
+                (format!("ROLLBACK TO SAVEPOINT s{to}"), Some(savepoints[to].clone()))
+            }
+            (4, count @ 2..) => {
+                savepoints.pop();
+                (format!("RELEASE SAVEPOINT s{count}"), Some(before.clone()))
+            }
+            _ => (shape.change(random, None), None),
+        };
+        let end = if due.is_some() { Ok(control(c, &statement)?) } else { told(c.query_drop(&statement))? };
+        let due = if end.is_err() { Some(before) } else { due };
+        done.push(format!("{statement}: {end:?}"));
+        let after = all_rows(c, shape)?;
+        assert!(due.as_ref().is_none_or(|due| *due == after), "{done:#?}\nleft {after:?}\nof {due:?}");
+        assert_eq!(compare(c, shape, false)?, None, "{done:#?}");
+        before = after;
+    }
+    if below(random, 2) == 0 {
+        return control(c, "COMMIT");
+    }
+    control(c, "ROLLBACK")?;
+    let after = all_rows(c, shape)?;
+    assert!(after == savepoints[0], "{done:#?}\nROLLBACK left {after:?}\nof {:?}", savepoints[0]);
+    Ok(())
+}
