@@ -20,52 +20,78 @@ pub fn all_rows(c: &mut mysql::Conn, shape: &Shape) -> Result<Vec<Row>, mysql::E
     Ok(all)
 }
 
-/// One statement, and so one snapshot: pairs of what an index shows and what the primary key does, by name, then what must be 0.
-fn paths(table: &Table) -> (Vec<String>, String) {
-    let (mut names, mut columns) = (Vec::new(), Vec::new());
+/// Two expressions that must be equal, and what that is about.
+struct Pair {
+    about: String,
+    left: String,
+    right: String,
+}
+
+/// What each index shows, and what the primary key does; and what holds for each row.
+fn paths(table: &Table) -> Vec<Pair> {
+    let mut pairs = Vec::new();
     for index in table.indexes {
         for condition in index.whole {
-            names.push(format!("{} WHERE {condition}", index.name));
-            columns.extend([index.name, "PRIMARY"].map(|by| table.sums(by, condition)));
-            names.push(format!("covered {} WHERE {condition}", index.name));
-            columns.extend([index.name, "PRIMARY"].map(|by| table.covered_sums(by, index, condition)));
+            let (left, right) = (table.sums(index.name, condition), table.sums("PRIMARY", condition));
+            pairs.push(Pair { about: format!("{} WHERE {condition}", index.name), left, right });
+            let (left, right) = (table.covered_sums(index.name, index, condition), table.covered_sums("PRIMARY", index, condition));
+            pairs.push(Pair { about: format!("covered {} WHERE {condition}", index.name), left, right });
         }
     }
-    names.push(format!("rows without {}", table.always));
-    columns.extend([format!("(SELECT COUNT(*) FROM {} WHERE NOT ({}))", table.name, table.always), "0".to_owned()]);
-    (names, format!("SELECT {}", columns.join(", ")))
+    let left = format!("(SELECT COUNT(*) FROM {} WHERE NOT ({}))", table.name, table.always);
+    pairs.push(Pair { about: format!("rows without {}", table.always), left, right: "0".to_owned() });
+    pairs
 }
 
-/// How many rows have a unique key, and how many keys there are.
-fn keys(table: &Table) -> Option<String> {
-    let one = |columns: &&[&str]| {
-        let known = columns.iter().map(|column| format!("{column} IS NOT NULL")).collect::<Vec<_>>().join(" AND ");
-        format!("(SELECT COUNT(*) FROM {0} WHERE {known}), (SELECT COUNT(DISTINCT {1}) FROM {0})", table.name, columns.join(", "))
-    };
-    (!table.unique.is_empty()).then(|| format!("SELECT {}", table.unique.iter().map(one).collect::<Vec<_>>().join(", ")))
-}
-
-/// What is wrong with what is shown, if anything is. A transaction whose snapshot is older than what it has written since may see a key twice: as it was, and as it has
-/// given it; and rows that refer to such ones.
-pub fn compare(c: &mut mysql::Conn, shape: &Shape, writes_on_old: bool) -> Result<Option<String>, mysql::Error> {
+/// How many rows have a unique key, and how many keys there are; and rows that refer to nothing.
+fn keys(shape: &Shape) -> Vec<Pair> {
+    let mut pairs = Vec::new();
     for table in shape.tables {
-        let (names, statement) = paths(table);
-        let shown = rows(c, &statement)?.remove(0);
-        for (name, pair) in names.iter().zip(shown.chunks(2)) {
-            if pair[0] != pair[1] {
-                return Ok(Some(format!("{}.{}, {name}: {:?}, by the primary key {:?}", shape.name, table.name, pair[0], pair[1])));
-            }
-        }
-        let Some(statement) = keys(table).filter(|_| !writes_on_old) else { continue };
-        for pair in rows(c, &statement)?.remove(0).chunks(2) {
-            if pair[0] != pair[1] {
-                return Ok(Some(format!("{}.{}, one key twice: {statement}: {pair:?}", shape.name, table.name)));
-            }
+        for columns in table.unique {
+            let known = columns.iter().map(|column| format!("{column} IS NOT NULL")).collect::<Vec<_>>().join(" AND ");
+            let (name, columns) = (table.name, columns.join(", "));
+            let left = format!("(SELECT COUNT(*) FROM {name} WHERE {known})");
+            let right = format!("(SELECT COUNT(DISTINCT {columns}) FROM {name})");
+            pairs.push(Pair { about: format!("keys ({columns})"), left, right });
         }
     }
-    for statement in shape.orphans.iter().filter(|_| !writes_on_old) {
-        if c.query_first::<u64, _>(statement)? != Some(0) {
-            return Ok(Some(format!("{}: {statement} finds some", shape.name)));
+    let orphans = shape.orphans.iter();
+    pairs.extend(orphans.map(|rows| Pair {
+        about: rows.to_string(),
+        left: format!("(SELECT COUNT(*) FROM {rows})"),
+        right: "0".to_owned(),
+    }));
+    pairs
+}
+
+/// Whose tables they are, for [`compare`].
+#[derive(Clone, Copy, PartialEq)]
+pub enum View {
+    /// Others change them: only what one statement shows is of one moment.
+    Shared,
+    /// A snapshot that may be older than what its transaction has written since: it may show a key twice, as it was, and as it has been given; and rows that refer
+    /// to such ones.
+    WrittenOver,
+    /// Others do not change them, and a statement may not read one twice (LOCK TABLES).
+    Locked,
+}
+
+/// What is wrong with what is shown, if anything is.
+pub fn compare(c: &mut mysql::Conn, shape: &Shape, view: View) -> Result<Option<String>, mysql::Error> {
+    let mut groups: Vec<Vec<Pair>> = shape.tables.iter().map(paths).collect();
+    if view != View::WrittenOver {
+        groups.push(keys(shape));
+    }
+    for pairs in groups.into_iter().filter(|pairs| !pairs.is_empty()) {
+        let sides: Vec<&str> = pairs.iter().flat_map(|pair| [pair.left.as_str(), pair.right.as_str()]).collect();
+        let mut shown = Row::new();
+        for statement in sides.chunks(if view == View::Locked { 1 } else { sides.len() }) {
+            shown.extend(rows(c, &format!("SELECT {}", statement.join(", ")))?.remove(0));
+        }
+        for (pair, shown) in pairs.iter().zip(shown.chunks(2)) {
+            if shown[0] != shown[1] {
+                return Ok(Some(format!("{}, {}: {:?}, but {:?}", shape.name, pair.about, shown[0], shown[1])));
+            }
         }
     }
     Ok(None)

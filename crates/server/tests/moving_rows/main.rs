@@ -4,7 +4,8 @@
 //! `shapes.rs` has the tables, `shape.rs` makes random statements of what they look like, `transaction.rs` is what a session does, `look.rs` what must be so.
 //!
 //! `ALTIPLANO_TEST_SEED=N` repeats a run's choices, not its schedule; `ALTIPLANO_TEST_RUNS=N` goes on with the seeds behind it, `ALTIPLANO_TEST_SHAPE=words` looks at one
-//! shape only. `ALTIPLANO_TEST_SERVER=HOST:PORT` asks a server that runs already (a MySQL).
+//! shape only. `ALTIPLANO_TEST_SERVER=HOST:PORT` asks a server that runs already: a MySQL, which fails by `families` where it lets a row refer to a key that the row
+//! gives up.
 
 mod look;
 mod shape;
@@ -13,7 +14,7 @@ mod transaction;
 
 use env::SplitMix64;
 use harness::{Server, Target};
-use look::{compare, expect_indexes_to_be_read, lost};
+use look::{View, compare, expect_indexes_to_be_read, lost};
 use mysql::prelude::Queryable;
 use shape::{Shape, below, one_of};
 use shapes::SHAPES;
@@ -50,7 +51,7 @@ fn create_tables(target: &Target, shape: &'static Shape, seed: u64) {
             assert!(lost(&error).is_some(), "{change}: {error}");
         }
     }
-    assert_eq!(compare(&mut c, shape, false).expect("reads"), None, "seed {seed}, at first");
+    assert_eq!(compare(&mut c, shape, View::Shared).expect("reads"), None, "seed {seed}, at first");
 }
 
 /// Snapshots of one statement, and of many, until the sessions have ended; and ends branches that are left to others, and statements of `sessions` in the middle.
@@ -67,7 +68,7 @@ fn watch(
         c.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
         let mut first = None;
         for _ in 0..5 {
-            let shown = compare(c, shape, false).and_then(|wrong| {
+            let shown = compare(c, shape, View::Shared).and_then(|wrong| {
                 assert_eq!(wrong, None, "seed {seed}");
                 look::all_rows(c, shape)
             });
@@ -79,7 +80,9 @@ fn watch(
         }
         c.query_drop("COMMIT")?;
         branches.end_one(c, below(&mut random, 2) == 0)?;
-        let _ = c.query_drop(format!("KILL QUERY {}", one_of(&mut random, sessions)));
+        if below(&mut random, 3) == 0 {
+            let _ = c.query_drop(format!("KILL QUERY {}", one_of(&mut random, sessions)));
+        }
     }
     Ok(())
 }
@@ -158,9 +161,9 @@ fn run(
 /// Before and after prepared branches are ended.
 fn is_whole(target: &Target, shape: &'static Shape, branches: &Branches, seed: u64) {
     let mut c = connect_to(target, shape);
-    assert_eq!(compare(&mut c, shape, false).expect("reads"), None, "seed {seed}, at the end");
+    assert_eq!(compare(&mut c, shape, View::Shared).expect("reads"), None, "seed {seed}, at the end");
     branches.end_all(&mut c, seed);
-    assert_eq!(compare(&mut c, shape, false).expect("reads"), None, "seed {seed}, after all branches");
+    assert_eq!(compare(&mut c, shape, View::Shared).expect("reads"), None, "seed {seed}, after all branches");
     for table in shape.tables {
         let checked = look::rows(&mut c, &format!("CHECK TABLE {}", table.name)).expect("checked");
         assert!(checked.iter().all(|row| row[3].as_deref() == Some("OK")), "seed {seed}: {checked:?}");
@@ -189,7 +192,7 @@ fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
             Ok(address) => Target::external(&address).unwrap_or_else(|why| panic!("{why}")),
             Err(_) => Target::Own(Server::start(PROGRAM, &[])),
         };
-        let branches = Branches::default();
+        let branches = Branches::new();
         create_tables(&target, shape, seed);
         run(&mut target, shape, &branches, seed, 60, false, None);
         is_whole(&target, shape, &branches, seed);
@@ -202,7 +205,7 @@ fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
 fn rows_that_move_are_whole_after_kills() {
     each_run("rows_that_move_are_whole_after_kills", |shape, seed| {
         let mut target = Target::Own(Server::start(PROGRAM, &[]));
-        let branches = Branches::default();
+        let branches = Branches::new();
         create_tables(&target, shape, seed);
         for round in 0..2 {
             run(&mut target, shape, &branches, seed ^ round, 60, (seed + round) % 2 == 1, Some(100 + 50 * round));

@@ -61,7 +61,7 @@ pub struct Shape {
     pub name: &'static str,
     /// Parents before children.
     pub tables: &'static [Table],
-    /// Counts rows that refer to nothing.
+    /// Rows that refer to nothing: a join and its condition.
     pub orphans: &'static [&'static str],
     /// Changes of several tables at once.
     pub joint: &'static [Value],
@@ -214,10 +214,10 @@ impl Table {
             _ if self.upkeep.is_some() => format!("UPDATE {name} SET {set} ORDER BY {key} DESC LIMIT 2"),
             _ => {
                 let (column, link) = (*one_of(random, &self.written()), self.columns[index.columns[0]].name);
-                let value = if column.steps.is_empty() { (column.value)(random) } else { format!("y.{}", column.name) };
-                let (x, linked) = (format!("x.{} = {value}", column.name), !link.starts_with('('));
-                let on = if linked { format!("x.{link} = y.{link}") } else { format!("x.{key} = y.{key}") };
-                format!("UPDATE {name} AS x JOIN {name} AS y ON {on} SET {x} WHERE y.{key} = {id}")
+                let value = if column.steps.is_empty() { (column.value)(random) } else { format!("{name}2.{}", column.name) };
+                let (set, linked) = (format!("{name}1.{} = {value}", column.name), !link.starts_with('('));
+                let on = if linked { format!("{name}1.{link} = {name}2.{link}") } else { format!("{name}1.{key} = {name}2.{key}") };
+                format!("UPDATE {name} AS {name}1 JOIN {name} AS {name}2 ON {on} SET {set} WHERE {name}2.{key} = {id}")
             }
         }
     }
