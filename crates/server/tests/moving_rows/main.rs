@@ -87,23 +87,24 @@ fn watch(
     Ok(())
 }
 
-/// Builds indexes and copies the tables, beside the sessions, until they have ended; what was built has all rows.
-fn define(c: &mut mysql::Conn, shape: &'static Shape, branches: &Branches, running: &AtomicU64, seed: u64) -> Result<(), mysql::Error> {
+/// Builds indexes, adds columns and copies the tables, beside the sessions, until they have ended; what was built has all rows.
+fn define(c: &mut mysql::Conn, shape: &Shape, branches: &Branches, running: &AtomicU64, seed: u64) -> Result<(), mysql::Error> {
     let builds: Vec<_> = shape.tables.iter().flat_map(|table| table.builds.iter().map(move |build| (table, build))).collect();
-    for (table, (build, condition)) in builds.iter().cycle() {
-        if running.load(Ordering::Acquire) == 0 {
-            break;
-        }
+    let mut random = SplitMix64::new(!seed);
+    while running.load(Ordering::Acquire) > 0 {
+        let (table, build) = one_of(&mut random, &builds);
         branches.end_one(c, true)?;
-        match c.query_drop(format!("ALTER TABLE {} {build}", table.name)) {
+        match c.query_drop(format!("ALTER TABLE {} {}", table.name, build.add)) {
             Ok(()) => {}
             Err(error) if lost(&error).is_some() => continue,
             Err(error) => return Err(error),
         }
-        let both = format!("SELECT {}, {}", table.sums("x", condition), table.sums("PRIMARY", condition));
-        let (by_index, whole): (String, String) = c.query_first(both)?.expect("a row");
-        assert_eq!(by_index, whole, "seed {seed}: {}, after {build}", shape.name);
-        while let Err(error) = c.query_drop(format!("ALTER TABLE {} DROP KEY x", table.name)) {
+        if !build.condition.is_empty() {
+            let both = format!("SELECT {}, {}", table.sums("x", build.condition), table.sums("PRIMARY", build.condition));
+            let (by_index, whole): (String, String) = c.query_first(both)?.expect("a row");
+            assert_eq!(by_index, whole, "seed {seed}: {}, after {}", shape.name, build.add);
+        }
+        while let Err(error) = c.query_drop(format!("ALTER TABLE {} {}", table.name, build.drop)) {
             if lost(&error).is_none() {
                 return Err(error);
             }
@@ -111,6 +112,15 @@ fn define(c: &mut mysql::Conn, shape: &'static Shape, branches: &Branches, runni
         }
     }
     Ok(())
+}
+
+/// Takes away what somebody had added when the server was killed, if anything.
+fn drop_what_was_added(c: &mut mysql::Conn, shape: &Shape) {
+    for table in shape.tables {
+        for drop in ["DROP COLUMN extra", "DROP KEY x"] {
+            let _ = c.query_drop(format!("ALTER TABLE {} {drop}", table.name));
+        }
+    }
 }
 
 /// Sessions that change the tables, a watcher, and perhaps somebody who defines indexes, until each session has done `transactions`, or the server is killed when
@@ -132,6 +142,10 @@ fn run(
         }
         Err(error) => assert!(kill_after.is_some(), "seed {seed}: {error}"),
     };
+    // A snapshot that stays as long as they work, without a look at the tables until then.
+    let mut old = connect_to(target, shape);
+    old.query_drop("START TRANSACTION WITH CONSISTENT SNAPSHOT").expect("begun");
+    let before = look::all_rows(&mut connect_to(target, shape), shape).expect("reads");
     std::thread::scope(|scope| {
         let connections: Vec<mysql::Conn> = (0..SESSIONS).map(|_| connect_to(target, shape)).collect();
         let sessions: Vec<u32> = connections.iter().map(mysql::Conn::connection_id).collect();
@@ -156,6 +170,16 @@ fn run(
             server.kill();
         }
     });
+    if kill_after.is_none() {
+        let then = compare(&mut old, shape, View::Shared).and_then(|wrong| {
+            assert_eq!(wrong, None, "seed {seed}: in an old snapshot");
+            look::all_rows(&mut old, shape)
+        });
+        match then {
+            Ok(rows) => assert_eq!(rows, before, "seed {seed}: an old snapshot"),
+            Err(error) => assert!(defines && lost(&error).is_some(), "seed {seed}: {error}"),
+        }
+    }
 }
 
 /// Before and after prepared branches are ended.
@@ -194,9 +218,9 @@ fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
         };
         let branches = Branches::new();
         create_tables(&target, shape, seed);
-        run(&mut target, shape, &branches, seed, 60, false, None);
+        run(&mut target, shape, &branches, seed, 50, false, None);
         is_whole(&target, shape, &branches, seed);
-        run(&mut target, shape, &branches, seed ^ 1, 40, true, None);
+        run(&mut target, shape, &branches, seed ^ 1, 30, true, None);
         is_whole(&target, shape, &branches, seed);
     });
 }
@@ -211,10 +235,7 @@ fn rows_that_move_are_whole_after_kills() {
             run(&mut target, shape, &branches, seed ^ round, 60, (seed + round) % 2 == 1, Some(100 + 50 * round));
             target.restart();
             is_whole(&target, shape, &branches, seed);
-            // The index that somebody was about to drop, if it is there.
-            for table in shape.tables {
-                let _ = connect_to(&target, shape).query_drop(format!("ALTER TABLE {} DROP KEY x", table.name));
-            }
+            drop_what_was_added(&mut connect_to(&target, shape), shape);
         }
         if let Target::Own(server) = &mut target {
             assert_eq!(server.stop(), Some(0));

@@ -41,6 +41,24 @@ pub struct Index {
     pub whole: &'static [&'static str],
 }
 
+/// What somebody adds to a table meanwhile, and takes away.
+pub struct Build {
+    pub add: &'static str,
+    /// True of all entries of index `x`, if one is added.
+    pub condition: &'static str,
+    pub drop: &'static str,
+}
+
+/// An index named `x`.
+pub const fn index(add: &'static str, condition: &'static str) -> Build {
+    Build { add, condition, drop: "DROP KEY x" }
+}
+
+/// A column named `extra`, perhaps with an index `x` over it.
+pub const fn extra(add: &'static str, condition: &'static str) -> Build {
+    Build { add, condition, drop: "DROP COLUMN extra" }
+}
+
 pub struct Table {
     pub name: &'static str,
     pub definition: &'static str,
@@ -53,8 +71,7 @@ pub struct Table {
     pub always: &'static str,
     /// What each change of a row sets besides, for the former to hold.
     pub upkeep: Option<(&'static str, &'static str)>,
-    /// Indexes that somebody adds and drops meanwhile, each named `x`, and what is true of all their entries.
-    pub builds: &'static [(&'static str, &'static str)],
+    pub builds: &'static [Build],
 }
 
 pub struct Shape {
@@ -190,7 +207,7 @@ impl Table {
         let index = one_of(random, self.indexes);
         let (range, order) = self.range(index, random);
         let hint = if below(random, 2) == 0 { format!(" FORCE INDEX ({})", index.name) } else { String::new() };
-        match below(random, 26) {
+        match below(random, 27) {
             0..=1 => format!("INSERT {into} {row}"),
             2 => format!("INSERT {into} {row}, {}, {}", self.row(random), self.row(random)),
             3 => format!("INSERT IGNORE {into} {row}, {}", self.row(random)),
@@ -210,6 +227,9 @@ impl Table {
                 format!("INSERT IGNORE INTO {name} ({0}) SELECT {values} FROM {name} WHERE {range}", names.join(", "))
             }
             23 => format!("REPLACE INTO {name} ({0}) SELECT {0} FROM {name} WHERE {range}", names.join(", ")),
+            24 => format!(
+                "DELETE {name}1 FROM {name} AS {name}1 JOIN {name} AS {name}2 ON {name}1.{key} = {name}2.{key} WHERE {name}2.{key} = {id}"
+            ),
             // Of several tables; there is no order of assignments there.
             _ if self.upkeep.is_some() => format!("UPDATE {name} SET {set} ORDER BY {key} DESC LIMIT 2"),
             _ => {

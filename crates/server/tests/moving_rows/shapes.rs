@@ -1,6 +1,6 @@
 //! The tables.
 
-use crate::shape::{Column, Index, Shape, Table, Value, below, column, computed, one_of};
+use crate::shape::{Column, Index, Shape, Table, Value, below, column, computed, extra, index, one_of};
 use env::SplitMix64;
 
 pub const SHAPES: [&Shape; 8] = [&NUMBERS, &WORDS, &BYTES, &PIECES, &BODIES, &WIDE, &MADE, &FAMILIES];
@@ -54,10 +54,10 @@ const NUMBERS: Shape = Shape {
         always: "TRUE",
         upkeep: None,
         builds: &[
-            ("ADD KEY x (n, s)", "n >= 0"),
-            ("ADD UNIQUE KEY x (id, n)", "id >= -9"),
-            ("ENGINE = InnoDB, ADD KEY x (n)", "n >= 0"),
-            ("ADD KEY x (a, u), ALGORITHM = COPY", "a >= 0"),
+            index("ADD KEY x (n, s)", "n >= 0"),
+            index("ADD UNIQUE KEY x (id, n)", "id >= -9"),
+            index("ENGINE = InnoDB, ADD KEY x (n)", "n >= 0"),
+            index("ADD KEY x (a, u), ALGORITHM = COPY", "a >= 0"),
         ],
     }],
 };
@@ -126,10 +126,12 @@ const WORDS: Shape = Shape {
         always: "TRUE",
         upkeep: None,
         builds: &[
-            ("ADD KEY x (s, u)", "s >= ''"),
-            ("ADD UNIQUE KEY x (k DESC, n)", "k >= ''"),
-            ("ENGINE = InnoDB, ADD KEY x (l(1), k)", "l >= ''"),
-            ("ADD KEY x (n, u DESC), ALGORITHM = COPY", "n >= 0"),
+            index("ADD KEY x (s, u)", "s >= ''"),
+            index("ADD UNIQUE KEY x (k DESC, n)", "k >= ''"),
+            index("ENGINE = InnoDB, ADD KEY x (l(1), k)", "l >= ''"),
+            index("ADD KEY x (n, u DESC), ALGORITHM = COPY", "n >= 0"),
+            extra("ADD COLUMN extra INT NOT NULL DEFAULT 7, ADD KEY x (extra)", "extra = 7"),
+            extra("ADD COLUMN extra VARCHAR(9) NOT NULL DEFAULT 'more' FIRST, ALGORITHM = INSTANT", ""),
         ],
     }],
 };
@@ -177,9 +179,9 @@ const BYTES: Shape = Shape {
         always: "TRUE",
         upkeep: None,
         builds: &[
-            ("ADD KEY x (s(1), f)", "s >= ''"),
-            ("ADD UNIQUE KEY x (f, k DESC)", "f >= ''"),
-            ("ADD KEY x (u DESC), ALGORITHM = COPY", "u >= '' OR u IS NULL"),
+            index("ADD KEY x (s(1), f)", "s >= ''"),
+            index("ADD UNIQUE KEY x (f, k DESC)", "f >= ''"),
+            index("ADD KEY x (u DESC), ALGORITHM = COPY", "u >= '' OR u IS NULL"),
         ],
     }],
 };
@@ -223,10 +225,11 @@ const PIECES: Shape = Shape {
         always: "TRUE",
         upkeep: None,
         builds: &[
-            ("ADD KEY x (c(2) DESC, d)", "c >= '' OR c IS NULL"),
-            ("ADD UNIQUE KEY x (id, e(3))", "id >= 0"),
-            ("ENGINE = InnoDB, ADD KEY x (x(300), f)", "x >= '' OR x IS NULL"),
-            ("ADD KEY x (e, f DESC), ALGORITHM = COPY", "e >= '' OR e IS NULL"),
+            index("ADD KEY x (c(2) DESC, d)", "c >= '' OR c IS NULL"),
+            index("ADD UNIQUE KEY x (id, e(3))", "id >= 0"),
+            index("ENGINE = InnoDB, ADD KEY x (x(300), f)", "x >= '' OR x IS NULL"),
+            index("ADD KEY x (e, f DESC), ALGORITHM = COPY", "e >= '' OR e IS NULL"),
+            extra("ADD COLUMN extra INT DEFAULT 5 AFTER c, ALGORITHM = INSTANT", ""),
         ],
     }],
 };
@@ -281,9 +284,10 @@ const BODIES: Shape = Shape {
         always: "total = CRC32(COALESCE(a, '-')) + CRC32(b) * 2",
         upkeep: Some(("total", "CRC32(COALESCE(a, '-')) + CRC32(b) * 2")),
         builds: &[
-            ("ADD KEY x (a(300), n)", "a >= '' OR a IS NULL"),
-            ("ENGINE = InnoDB, ADD KEY x (b(700))", "b >= ''"),
-            ("ADD KEY x (b(1), a(1)), ALGORITHM = COPY", "b >= ''"),
+            index("ADD KEY x (a(300), n)", "a >= '' OR a IS NULL"),
+            index("ENGINE = InnoDB, ADD KEY x (b(700))", "b >= ''"),
+            index("ADD KEY x (b(1), a(1)), ALGORITHM = COPY", "b >= ''"),
+            extra("ADD COLUMN extra TEXT AFTER id, ALGORITHM = INSTANT", ""),
         ],
     }],
 };
@@ -295,7 +299,7 @@ fn wide(random: &mut SplitMix64) -> String {
 }
 
 fn many(random: &mut SplitMix64) -> String {
-    below(random, 300).to_string()
+    below(random, 120).to_string()
 }
 
 /// Rows and keys of which few are in a page, so that pages are split and merged all the time.
@@ -309,7 +313,7 @@ const WIDE: Shape = Shape {
             u VARCHAR(700) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, r VARBINARY(3000) NOT NULL, n INT NOT NULL, \
             KEY sn (s, n), UNIQUE KEY u (u), KEY ns (n, s(100) DESC))",
         columns: &[
-            column("id", "id", many, &["id + 1", "299 - id", "(id * 7) % 300"]),
+            column("id", "id", many, &["id + 1", "119 - id", "(id * 7) % 120"]),
             column("s", "CONCAT(LENGTH(s), ' ', CRC32(s))", wide, &["UPPER(s)", "LEFT(s, 1)", "LEFT(CONCAT(s, s), 700)"]),
             column(
                 "u",
@@ -330,10 +334,10 @@ const WIDE: Shape = Shape {
         always: "TRUE",
         upkeep: None,
         builds: &[
-            ("ADD KEY x (u DESC, n)", "u >= '' OR u IS NULL"),
-            ("ADD UNIQUE KEY x (s(200), id)", "s >= ''"),
-            ("ENGINE = InnoDB, ADD KEY x (r(600))", "r >= ''"),
-            ("ADD KEY x (r(700), n), ALGORITHM = COPY", "r >= ''"),
+            index("ADD KEY x (u DESC, n)", "u >= '' OR u IS NULL"),
+            index("ADD UNIQUE KEY x (s(200), id)", "s >= ''"),
+            index("ENGINE = InnoDB, ADD KEY x (r(600))", "r >= ''"),
+            index("ADD KEY x (r(700), n), ALGORITHM = COPY", "r >= ''"),
         ],
     }],
 };
@@ -375,10 +379,12 @@ const MADE: Shape = Shape {
         always: "v <=> n % 7 AND g = CONCAT(s, '-', COALESCE(n, 'none')) AND w = REVERSE(s)",
         upkeep: None,
         builds: &[
-            ("ADD KEY x (v, s)", "v >= -9 OR v IS NULL"),
-            ("ADD UNIQUE KEY x (w, id)", "w >= ''"),
-            ("ENGINE = InnoDB, ADD KEY x (g DESC)", "g >= ''"),
-            ("ADD KEY x (n, w), ALGORITHM = COPY", "n >= -99 OR n IS NULL"),
+            index("ADD KEY x (v, s)", "v >= -9 OR v IS NULL"),
+            index("ADD UNIQUE KEY x (w, id)", "w >= ''"),
+            index("ENGINE = InnoDB, ADD KEY x (g DESC)", "g >= ''"),
+            index("ADD KEY x (n, w), ALGORITHM = COPY", "n >= -99 OR n IS NULL"),
+            extra("ADD COLUMN extra INT AS (n + 1) VIRTUAL, ADD KEY x (extra)", "extra >= -99 OR extra IS NULL"),
+            extra("ADD COLUMN extra VARCHAR(30) AS (LOWER(s)) STORED AFTER id, ADD KEY x (extra)", "extra >= ''"),
         ],
     }],
 };
@@ -429,7 +435,7 @@ const FAMILIES: Shape = Shape {
             unique: &[&["u"]],
             always: "TRUE",
             upkeep: None,
-            builds: &[("ADD KEY x (n, k)", "n >= 0"), ("ENGINE = InnoDB, ADD KEY x (k, n)", "k >= ''")],
+            builds: &[index("ADD KEY x (n, k)", "n >= 0"), index("ENGINE = InnoDB, ADD KEY x (k, n)", "k >= ''")],
         },
         Table {
             name: "c",
@@ -460,9 +466,10 @@ const FAMILIES: Shape = Shape {
             always: "TRUE",
             upkeep: None,
             builds: &[
-                ("ADD KEY x (n, k)", "n >= 0"),
-                ("ENGINE = InnoDB, ADD KEY x (u, id)", "u >= -9 OR u IS NULL"),
-                ("ADD KEY x (boss, n), ALGORITHM = COPY", "boss >= 0 OR boss IS NULL"),
+                index("ADD KEY x (n, k)", "n >= 0"),
+                index("ENGINE = InnoDB, ADD KEY x (u, id)", "u >= -9 OR u IS NULL"),
+                index("ADD KEY x (boss, n), ALGORITHM = COPY", "boss >= 0 OR boss IS NULL"),
+                extra("ADD COLUMN extra INT NOT NULL DEFAULT 7, ADD KEY x (extra)", "extra = 7"),
             ],
         },
     ],
