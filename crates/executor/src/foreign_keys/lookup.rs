@@ -131,9 +131,14 @@ impl Exec<'_> {
         }
     }
 
-    /// Whether two rows of a table have different keys where one refers to them.
+    /// Whether two rows of a table have different keys where one refers to them. Strings of other bytes are others, though a collation may take them for equal:
+    /// who refers to them is to follow, or to be in the way, as in MySQL.
     pub(super) fn differ(&self, child: &ChildKey, old: &[Value], new: &[Value]) -> Result<bool> {
         let Some(index) = child.index else { return Ok(true) };
+        let is_other_text = |column: &usize| matches!((&old[*column], &new[*column]), (Value::Bytes(old), Value::Bytes(new)) if old != new);
+        if child.columns.iter().any(is_other_text) {
+            return Ok(true);
+        }
         let entry = &self.plan.tables[child.child as usize];
         let key = |row: &[Value]| {
             let values: Vec<&Value> = child.columns.iter().map(|column| &row[*column]).collect();
