@@ -129,3 +129,11 @@ pub fn lost(error: &mysql::Error) -> Option<bool> {
         _ => None,
     }
 }
+
+/// Whether a statement was done; an error that none may end with is one.
+pub fn unless_lost<T>(end: Result<T, mysql::Error>) -> Result<Option<T>, mysql::Error> {
+    match end {
+        Err(error) if lost(&error).is_some() => Ok(None),
+        end => end.map(Some),
+    }
+}

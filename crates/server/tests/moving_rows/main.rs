@@ -14,7 +14,7 @@ mod transaction;
 
 use env::SplitMix64;
 use harness::{Server, Target};
-use look::{View, compare, expect_indexes_to_be_read, lost};
+use look::{View, compare, expect_indexes_to_be_read, lost, unless_lost};
 use mysql::prelude::Queryable;
 use shape::{Shape, below, one_of};
 use shapes::SHAPES;
@@ -72,13 +72,11 @@ fn watch(
                 assert_eq!(wrong, None, "seed {seed}");
                 look::all_rows(c, shape)
             });
-            match shown {
-                Ok(rows) => assert_eq!(*first.get_or_insert_with(|| rows.clone()), rows, "seed {seed}: a snapshot changed"),
-                Err(error) if lost(&error).is_some() => break,
-                Err(error) => return Err(error),
-            }
+            let Some(rows) = unless_lost(shown)? else { break };
+            assert_eq!(*first.get_or_insert_with(|| rows.clone()), rows, "seed {seed}: a snapshot changed");
         }
         c.query_drop("COMMIT")?;
+        assert_eq!(unless_lost(compare(c, shape, View::Shared))?.flatten(), None, "seed {seed}");
         branches.end_one(c, below(&mut random, 2) == 0)?;
         if below(&mut random, 3) == 0 {
             let _ = c.query_drop(format!("KILL QUERY {}", one_of(&mut random, sessions)));
@@ -94,20 +92,16 @@ fn define(c: &mut mysql::Conn, shape: &Shape, branches: &Branches, running: &Ato
     while running.load(Ordering::Acquire) > 0 {
         let (table, build) = one_of(&mut random, &builds);
         branches.end_one(c, true)?;
-        match c.query_drop(format!("ALTER TABLE {} {}", table.name, build.add)) {
-            Ok(()) => {}
-            Err(error) if lost(&error).is_some() => continue,
-            Err(error) => return Err(error),
+        if unless_lost(c.query_drop(format!("ALTER TABLE {} {}", table.name, build.add)))?.is_none() {
+            continue;
         }
         if !build.condition.is_empty() {
             let both = format!("SELECT {}, {}", table.sums("x", build.condition), table.sums("PRIMARY", build.condition));
-            let (by_index, whole): (String, String) = c.query_first(both)?.expect("a row");
-            assert_eq!(by_index, whole, "seed {seed}: {}, after {}", shape.name, build.add);
-        }
-        while let Err(error) = c.query_drop(format!("ALTER TABLE {} {}", table.name, build.drop)) {
-            if lost(&error).is_none() {
-                return Err(error);
+            if let Some(shown) = unless_lost(look::rows(c, &both))? {
+                assert_eq!(shown[0][0], shown[0][1], "seed {seed}: {}, after {}", shape.name, build.add);
             }
+        }
+        while unless_lost(c.query_drop(format!("ALTER TABLE {} {}", table.name, build.drop)))?.is_none() {
             branches.end_one(c, true)?;
         }
     }

@@ -403,6 +403,7 @@ const FAMILIES: Shape = Shape {
     name: "families",
     orphans: &[
         "c LEFT JOIN p ON c.k = p.k WHERE c.k IS NOT NULL AND p.k IS NULL",
+        "g LEFT JOIN p ON g.k = p.k AND g.n = p.n WHERE g.k IS NOT NULL AND g.n IS NOT NULL AND p.k IS NULL",
         "c LEFT JOIN p ON c.u = p.u WHERE c.u IS NOT NULL AND p.u IS NULL",
         "c LEFT JOIN c AS c1 ON c.boss = c1.id WHERE c.boss IS NOT NULL AND c1.id IS NULL",
         "c LEFT JOIN c AS c1 ON c.rival = c1.tag WHERE c.rival IS NOT NULL AND c1.tag IS NULL",
@@ -420,7 +421,7 @@ const FAMILIES: Shape = Shape {
     tables: &[
         Table {
             name: "p",
-            definition: "(k VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci PRIMARY KEY, u INT, n INT NOT NULL, long_one TEXT, UNIQUE KEY u (u), KEY n (n))",
+            definition: "(k VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci PRIMARY KEY, u INT, n INT NOT NULL, long_one TEXT, UNIQUE KEY u (u), KEY n (n), UNIQUE KEY kn (k, n))",
             columns: &[
                 cased("k", "QUOTE(k)", word),
                 column("u", "u", few, &["u + 1", "u - 1"]),
@@ -470,6 +471,33 @@ const FAMILIES: Shape = Shape {
                 index("ENGINE = InnoDB, ADD KEY x (u, id)", "u >= -9 OR u IS NULL"),
                 index("ADD KEY x (boss, n), ALGORITHM = COPY", "boss >= 0 OR boss IS NULL"),
                 extra("ADD COLUMN extra INT NOT NULL DEFAULT 7, ADD KEY x (extra)", "extra = 7"),
+            ],
+        },
+        // Its generated column follows cascades, beside a value off page.
+        Table {
+            name: "g",
+            definition: "(id INT PRIMARY KEY, k VARCHAR(8) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci, n INT, body LONGTEXT NOT NULL, \
+                w VARCHAR(30) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_as_cs AS (CONCAT(k, '-', n)) VIRTUAL, KEY w (w), KEY kn (k, n), \
+                CONSTRAINT by_kn FOREIGN KEY (k, n) REFERENCES p (k, n) ON UPDATE CASCADE ON DELETE SET NULL)",
+            columns: &[
+                column("id", "id", member, &["id + 1"]),
+                cased("k", "QUOTE(k)", word_or_null),
+                column("n", "n", small_or_null, &["NULL"]),
+                column("body", "CONCAT(LENGTH(body), ' ', CRC32(body))", body, &["LEFT(body, 8000)"]),
+                computed("w", "QUOTE(w)", word),
+            ],
+            indexes: &[
+                Index { name: "PRIMARY", columns: &[0], whole: &["id >= 0"] },
+                Index { name: "w", columns: &[4], whole: &["w >= ''", "w IS NULL"] },
+                Index { name: "kn", columns: &[1, 2], whole: &["k >= ''", "k IS NULL"] },
+            ],
+            unique: &[],
+            always: "HEX(w) <=> HEX(CONCAT(k, '-', n))",
+            upkeep: None,
+            builds: &[
+                index("ADD KEY x (w(3), n)", "w >= '' OR w IS NULL"),
+                extra("ADD COLUMN extra INT AS (n + id) VIRTUAL, ADD KEY x (extra)", "extra >= -9 OR extra IS NULL"),
+                index("ADD KEY x (body(9)), ALGORITHM = COPY", "body >= ''"),
             ],
         },
     ],

@@ -1,6 +1,6 @@
 //! What one session does: transactions at all levels, branches of XA, and tables that are its own.
 
-use crate::look::{Row, View, all_rows, compare, lost, rows};
+use crate::look::{Row, View, all_rows, compare, lost, rows, unless_lost};
 use crate::shape::{Shape, Table, below, one_of};
 use env::SplitMix64;
 use mysql::prelude::Queryable;
@@ -261,10 +261,7 @@ fn alone(c: &mut mysql::Conn, random: &mut SplitMix64, shape: &Shape) -> Result<
     control(c, "ROLLBACK")?;
     control(c, "UNLOCK TABLES")?;
     control(c, "SET autocommit = 1")?;
-    match done {
-        Err(error) if lost(&error).is_some() => Ok(()),
-        done => done,
-    }
+    unless_lost(done).map(|_| ())
 }
 
 fn change_alone(c: &mut mysql::Conn, random: &mut SplitMix64, shape: &Shape) -> Result<(), mysql::Error> {
