@@ -212,9 +212,9 @@ fn rows_that_move_are_seen_once_and_stay_where_they_are_locked() {
         };
         let branches = Branches::new();
         create_tables(&target, shape, seed);
-        run(&mut target, shape, &branches, seed, 50, false, None);
+        run(&mut target, shape, &branches, seed, 40, false, None);
         is_whole(&target, shape, &branches, seed);
-        run(&mut target, shape, &branches, seed ^ 1, 30, true, None);
+        run(&mut target, shape, &branches, seed ^ 1, 25, true, None);
         is_whole(&target, shape, &branches, seed);
     });
 }
