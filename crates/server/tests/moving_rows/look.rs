@@ -122,7 +122,7 @@ pub fn lost(error: &mysql::Error) -> Option<bool> {
     match error {
         mysql::Error::MySqlError(error) if [1213, 1614].contains(&error.code) => Some(true),
         mysql::Error::MySqlError(error)
-            if [1048, 1062, 1100, 1205, 1317, 1406, 1412, 1451, 1452, 1761, 1762, 3008, 3572].contains(&error.code) =>
+            if [1048, 1062, 1100, 1205, 1317, 1406, 1412, 1451, 1452, 1761, 1762, 3008, 3572, 6575].contains(&error.code) =>
         {
             Some(false)
         }
