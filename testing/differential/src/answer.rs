@@ -1,8 +1,8 @@
 //! What a server answers, and in what two answers differ.
 
-use crate::rows;
-use mysql::prelude::Queryable;
-use mysql::{Conn, Value};
+use crate::{parameters, rows};
+use mysql::prelude::{Protocol, Queryable};
+use mysql::{Conn, Params, QueryResult, Value};
 
 /// A statement's answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +20,7 @@ pub enum Answer {
     Changed {
         /// Rows affected.
         count: u64,
-        /// The table afterwards.
+        /// The tables afterwards.
         rows: Vec<String>,
         /// Level, number and message of each warning.
         warnings: Vec<String>,
@@ -140,48 +140,87 @@ fn between_warnings(ours: &[String], theirs: &[String]) -> Option<Difference> {
 
 /// Asks a query.
 pub fn query(connection: &mut Conn, sql: &str) -> Answer {
-    let mut result = match connection.query_iter(sql) {
-        Ok(result) => result,
-        Err(error) => return failed(error),
-    };
-    let columns = result.columns().as_ref().to_vec();
-    let types = columns.iter().map(described).collect();
-    let mut found = Vec::new();
-    for row in result.by_ref() {
-        match row {
-            Ok(row) => found.push(row.unwrap().iter().map(shown).collect::<Vec<_>>().join(" | ")),
-            Err(error) => return failed(error),
-        }
-    }
-    drop(result);
-    if !sql.ends_with(rows::TOTAL) {
-        found.sort();
-    }
-    match warnings(connection) {
-        Ok(warnings) => Answer::Rows { types, rows: found, warnings },
+    match connection.query_iter(sql).and_then(gathered) {
+        Ok((types, rows)) => answered(connection, sql, types, rows),
         Err(error) => failed(error),
     }
 }
 
-/// Makes a change in a transaction of its own, looks at `table`, and takes it back.
-pub fn change(connection: &mut Conn, sql: &str, table: &str) -> Answer {
+/// Asks a query that is prepared for this once; its parameters are in the text.
+pub fn prepared(connection: &mut Conn, text: &str) -> Answer {
+    let (sql, values) = parameters::split(text);
+    let statement = match connection.prep(&sql) {
+        Ok(statement) => statement,
+        Err(error) => return failed(error),
+    };
+    let answer = match connection.exec_iter(&statement, Params::Positional(values)).and_then(gathered) {
+        Ok((types, rows)) => answered(connection, &sql, types, rows),
+        Err(error) => failed(error),
+    };
+    match connection.close(statement) {
+        Ok(()) => answer,
+        Err(error) => failed(error),
+    }
+}
+
+/// Types of columns and rows of an answer.
+fn gathered<P: Protocol>(mut result: QueryResult<'_, '_, '_, P>) -> mysql::Result<(Vec<String>, Vec<String>)> {
+    let types = result.columns().as_ref().iter().map(described).collect();
+    let mut rows = Vec::new();
+    for row in result.by_ref() {
+        rows.push(row?.unwrap().iter().map(shown).collect::<Vec<_>>().join(" | "));
+    }
+    Ok((types, rows))
+}
+
+fn answered(connection: &mut Conn, sql: &str, types: Vec<String>, mut rows: Vec<String>) -> Answer {
+    if !sql.ends_with(rows::TOTAL) {
+        rows.sort();
+    }
+    match warnings(connection) {
+        Ok(warnings) => Answer::Rows { types, rows, warnings },
+        Err(error) => failed(error),
+    }
+}
+
+/// Makes a change in a transaction of its own, looks at these tables, and takes it back. The change's parameters are in its text.
+pub fn change(connection: &mut Conn, text: &str, tables: &[&str]) -> Answer {
     if let Err(error) = connection.query_drop("BEGIN") {
         return failed(error);
     }
-    let changed = match connection.query_iter(sql).map(|result| result.affected_rows()) {
+    let (sql, values) = parameters::split(text);
+    let changed = if values.is_empty() {
+        connection.query_iter(sql).map(|result| result.affected_rows())
+    } else {
+        connection.prep(sql).and_then(|statement| {
+            let count = connection.exec_iter(&statement, Params::Positional(values)).map(|result| result.affected_rows());
+            connection.close(statement)?;
+            count
+        })
+    };
+    let answer = match changed {
         Err(error) => failed(error),
         Ok(count) => match warnings(connection) {
             Err(error) => failed(error),
-            Ok(warnings) => match query(connection, &format!("SELECT * FROM {table}")) {
-                Answer::Rows { rows, .. } => Answer::Changed { count, rows, warnings },
-                other => other,
-            },
+            Ok(warnings) => contents(connection, tables, count, warnings),
         },
     };
     match connection.query_drop("ROLLBACK") {
-        Ok(()) => changed,
+        Ok(()) => answer,
         Err(error) => failed(error),
     }
+}
+
+/// What a change has left in these tables.
+fn contents(connection: &mut Conn, tables: &[&str], count: u64, warnings: Vec<String>) -> Answer {
+    let mut all = Vec::new();
+    for table in tables {
+        match query(connection, &format!("SELECT '{table}', t.* FROM {table} AS t")) {
+            Answer::Rows { rows, .. } => all.extend(rows),
+            other => return other,
+        }
+    }
+    Answer::Changed { count, rows: all, warnings }
 }
 
 fn warnings(connection: &mut Conn) -> mysql::Result<Vec<String>> {

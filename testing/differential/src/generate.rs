@@ -3,7 +3,7 @@
 use crate::functions::{AGGREGATES, FUNCTIONS, literals, words};
 use crate::node::{MARK, Node, Sort};
 use crate::schema::{COLUMNS, TABLES, value};
-use crate::{collations, json_tables, lateral, paths, rollup, sets, using, windows, with};
+use crate::{collations, json_tables, lateral, parameters, paths, ranges, rollup, sets, using, windows, with, writes};
 use env::SplitMix64 as Random;
 
 /// What a statement is about.
@@ -33,11 +33,17 @@ pub enum Kind {
     Sets,
     /// Strings under many collations.
     Collations,
+    /// Constants of other types than the column's, beside an index.
+    Ranges,
+    /// Changes of several tables, REPLACE, ON DUPLICATE KEY UPDATE.
+    Writes,
+    /// Prepared statements with parameters.
+    Parameters,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 12] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Expressions,
         Kind::Queries,
         Kind::Changes,
@@ -50,6 +56,9 @@ impl Kind {
         Kind::JsonTables,
         Kind::Sets,
         Kind::Collations,
+        Kind::Ranges,
+        Kind::Writes,
+        Kind::Parameters,
     ];
 
     /// The kind of this name.
@@ -72,6 +81,9 @@ impl Kind {
             Kind::JsonTables => "json-tables",
             Kind::Sets => "sets",
             Kind::Collations => "collations",
+            Kind::Ranges => "ranges",
+            Kind::Writes => "writes",
+            Kind::Parameters => "parameters",
         }
     }
 }
@@ -118,6 +130,9 @@ impl Generator {
             Kind::JsonTables => json_tables::query(&mut self.random),
             Kind::Sets => sets::query(&mut self.random),
             Kind::Collations => collations::query(&mut self.random),
+            Kind::Ranges => ranges::query(&mut self.random),
+            Kind::Writes => writes::change(&mut self.random),
+            Kind::Parameters => parameters::statement(&mut self.random),
         }
     }
 

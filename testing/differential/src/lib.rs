@@ -19,7 +19,9 @@ mod lateral;
 pub mod metamorphic;
 mod node;
 mod pair;
+mod parameters;
 mod paths;
+mod ranges;
 mod rollup;
 mod rows;
 mod schema;
@@ -27,6 +29,7 @@ mod sets;
 mod using;
 mod windows;
 mod with;
+mod writes;
 
 pub use answer::{Answer, Difference};
 pub use generate::{Generator, Kind};

@@ -89,7 +89,8 @@ impl Node {
         }
     }
 
-    /// What it does, for counting differences of one kind together: the names of its functions and operators, without its values.
+    /// What it does, for counting differences of one kind together: the names of its functions and operators and the words of
+    /// its frame, without its values.
     pub fn labels(&self) -> Vec<String> {
         let mut labels = Vec::new();
         self.collect_labels(&mut labels);
@@ -101,6 +102,13 @@ impl Node {
     fn collect_labels(&self, labels: &mut Vec<String>) {
         if !self.parts.is_empty() && self.sort == Sort::Scalar {
             labels.push(self.template.replace(MARK, "_"));
+        }
+        if self.sort == Sort::Fixed {
+            // Of a statement's frame its key words, not its tables and columns.
+            let words = self.template.split(|c: char| !c.is_ascii_alphabetic());
+            labels.push(
+                words.filter(|word| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase())).collect::<Vec<_>>().join(" "),
+            );
         }
         for part in &self.parts {
             part.collect_labels(labels);

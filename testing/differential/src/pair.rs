@@ -3,7 +3,7 @@
 use crate::answer::{self, Answer, Difference};
 use crate::generate::{Generator, Kind};
 use crate::node::Node;
-use crate::schema;
+use crate::{schema, writes};
 use env::SplitMix64 as Random;
 use harness::Target;
 use mysql::Conn;
@@ -73,10 +73,9 @@ impl Side {
             Err(error) => return Answer::Broken(error),
         };
         let answer = match kind {
-            Kind::Changes => {
-                let table = if sql.contains("t1") { "t1" } else { "t2" };
-                answer::change(connection, sql, table)
-            }
+            Kind::Writes => answer::change(connection, sql, writes::TABLES),
+            Kind::Parameters if sql.starts_with("SELECT") => answer::prepared(connection, sql),
+            Kind::Changes | Kind::Parameters => answer::change(connection, sql, if sql.contains("t1") { &["t1"] } else { &["t2"] }),
             _ => answer::query(connection, sql),
         };
         if matches!(answer, Answer::Broken(_)) {

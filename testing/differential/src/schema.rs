@@ -1,7 +1,7 @@
 //! The tables that statements are about: one column of each type, with and without an index, and rows that follow from the seed.
 
 use crate::functions::literals;
-use crate::{collations, paths, rows, using};
+use crate::{collations, paths, ranges, rows, using, writes};
 use env::SplitMix64 as Random;
 
 /// A column: name, kind (see `functions`), type as written.
@@ -56,6 +56,8 @@ pub fn statements(r: &mut Random, factor: usize) -> Vec<String> {
     made.extend(using::statements(r));
     made.extend(rows::statements(r));
     made.extend(collations::statements(r));
+    made.extend(ranges::statements(r));
+    made.extend(writes::statements(r));
     made
 }
 
