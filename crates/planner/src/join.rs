@@ -12,7 +12,7 @@ use self::search::Search;
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
-use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
+use crate::expr::{CastTo, CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, Subplan, TableNode};
 use crate::switches::Switch;
@@ -213,8 +213,12 @@ impl<'c> Binder<'c> {
             && block.scope.outer.is_empty()
             && switches.has(Switch::Materialization)
             && !locks
+            && needle.iter().zip(&block.items).all(|(n, (e, _))| can_be_member(&n.ty, &e.ty))
         {
             // A set of its own: its distinct rows are joined, from whichever side is cheaper.
+            for (n, (e, _)) in needle.iter().zip(&mut block.items) {
+                as_member(e, &n.ty);
+            }
             block.distinct |= !is_distinct(&block);
             block.order.clear();
             for ((e, _), c) in block.items.iter_mut().zip(collations) {
@@ -786,6 +790,27 @@ fn is_distinct(block: &Block) -> bool {
         && block.rollup.is_none()
         && block.items.iter().all(|(e, _)| !text(e))
         && block.group_by.iter().all(|g| block.items.iter().any(|(e, _)| same(g, e)))
+}
+
+/// Whether the values of a set can be brought to a form of which one at most is equal to what is looked for: a text that is compared with a date cannot.
+fn can_be_member(needle: &types::ColumnType, item: &types::ColumnType) -> bool {
+    let unknown = typing::class(needle) == Class::Unknown || typing::class(item) == Class::Unknown;
+    match key_form(needle, item) {
+        Some(KeyForm::Temporal) => typing::class(item) == Class::DateTime,
+        Some(_) => true,
+        None => unknown,
+    }
+}
+
+/// Brings a set's item to that form: '10', '10.0' and '1e1' are three texts and the same number, so a set that numbers are looked for in is one of numbers.
+fn as_member(item: &mut Expr, needle: &types::ColumnType) {
+    let exact = item.ty.kind.is_integer() && item.ty.kind != types::TypeKind::BigInt;
+    if key_form(needle, &item.ty) != Some(KeyForm::Double) || typing::class(&item.ty) == Class::Double || exact {
+        return;
+    }
+    let ty = types::ColumnType { nullable: item.ty.nullable, ..types::ColumnType::double() };
+    let own = std::mem::replace(item, Expr::literal(types::Value::Null, ty.clone()));
+    *item = Expr { kind: ExprKind::Cast(Box::new(own), CastTo::Double), ty };
 }
 
 /// How two join columns are brought to one form; `None` when they cannot be hashed.
