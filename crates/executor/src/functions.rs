@@ -140,6 +140,10 @@ impl Exec<'_> {
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
             F::User => Ok(Value::from(self.context.user())),
+            F::MomentOperand => Ok(match self.eval(&args[0])? {
+                Value::Int(digits) => types::moment_operand(digits).map_or(Value::Int(digits), Value::DateTime),
+                other => other,
+            }),
             F::CurrentUser => Ok(Value::from(self.context.current_user())),
             F::Version => Ok(Value::from(self.context.version())),
             F::ConnectionId => Ok(Value::UInt(self.context.connection_id())),

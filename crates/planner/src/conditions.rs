@@ -2,6 +2,7 @@
 
 use crate::expr::{CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::Func;
+use crate::typing::is_number;
 use crate::widths;
 use types::{Collation, ColumnType, SqlMode, TypeKind, Value};
 
@@ -54,8 +55,11 @@ pub fn compare_expr(op: CmpOp, collation: Collation, a: Expr, b: Expr) -> Expr {
     Expr { kind: ExprKind::Compare(op, collation, Box::new(a), Box::new(b)), ty: bool_type(null) }
 }
 
-/// A string constant compared with a temporal column is converted once, here; a number compared with a YEAR counts as a year.
+/// A constant compared with a temporal column is converted once, here: a string, a number of a date's digits; a number compared with a YEAR counts as a year.
 pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
+    if is_number(&constant.ty) && is_moment_column(other) {
+        return moment_operand(constant, other.ty.kind);
+    }
     if other.ty.is_year_column() && matches!(other.kind, ExprKind::Slot(_)) {
         return match constant.kind {
             ExprKind::Literal(value) => match types::year_operand(value) {
@@ -82,6 +86,30 @@ pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
             None => constant,
         },
         _ => constant,
+    }
+}
+
+/// Whether an expression is a column of dates or of moments.
+fn is_moment_column(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Slot(_)) && matches!(e.ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp)
+}
+
+/// A number compared with such a column, as the moment whose digits it has: 20240131, 240131 and 20240131000000 are one day. Zero, and what has no date's digits,
+/// stays a number.
+fn moment_operand(constant: Expr, column: TypeKind) -> Expr {
+    let digits = match &constant.kind {
+        ExprKind::Literal(Value::Int(n)) => *n,
+        ExprKind::Literal(_) => return constant,
+        ExprKind::Param(_) | ExprKind::UserVariable(_) => {
+            let ty = constant.ty.clone();
+            return Expr { kind: ExprKind::Func(Func::MomentOperand, vec![constant]), ty };
+        }
+        _ => return constant,
+    };
+    let Some(at) = types::moment_operand(digits) else { return constant };
+    match column {
+        TypeKind::Date => Expr::literal(Value::Date(at.date()), ColumnType::new(TypeKind::Date).not_null()),
+        _ => Expr::literal(Value::DateTime(at), ColumnType::temporal(TypeKind::DateTime, 0).not_null()),
     }
 }
 

@@ -13,7 +13,8 @@ mod tests;
 
 pub(crate) use parse::date_time_of_usual_text;
 pub use parse::{
-    ParsedDateTime, ParsedTime, datetime_from_number, parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number,
+    ParsedDateTime, ParsedTime, datetime_from_number, moment_operand, parse_datetime, parse_datetime_full, parse_time, parse_time_full,
+    time_from_number,
 };
 pub use zone::{LocalTime, TimeZone, Utc, ZoneChange};
 

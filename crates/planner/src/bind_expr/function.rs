@@ -243,7 +243,7 @@ impl<'c> Binder<'c> {
         let Some(Expr { ty: first, .. }) = args.first() else { return Ok(widths::whole(widths::ANY, false).not_null()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
-            Func::AnyValue | Func::YearOperand | Func::BareZero | Func::JsonNamed => first.clone(),
+            Func::AnyValue | Func::YearOperand | Func::MomentOperand | Func::BareZero | Func::JsonNamed => first.clone(),
             Func::TextMoment => ColumnType { nullable: first.nullable, ..ColumnType::double() },
             Func::Year => ColumnType::year_number(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),

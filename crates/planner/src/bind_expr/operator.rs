@@ -135,8 +135,12 @@ impl<'c> Binder<'c> {
             let collations = a.iter().zip(&b).map(|(x, y)| self.collation_of(&[x, y])).collect::<Result<Vec<_>>>()?;
             if matches!(op, CmpOp::Eq) {
                 // A row equality is a conjunction, which range analysis and joins understand.
-                let parts = a.into_iter().zip(b).zip(collations).map(|((x, y), c)| compare_expr(CmpOp::Eq, c, x, y)).collect();
-                return Ok(logic(ExprKind::And, parts));
+                let equal = |((x, y), c): ((Expr, Expr), _)| {
+                    let y = temporal_constant(y, &x);
+                    let x = temporal_constant(x, &y);
+                    compare_expr(CmpOp::Eq, c, x, y)
+                };
+                return Ok(logic(ExprKind::And, a.into_iter().zip(b).zip(collations).map(equal).collect()));
             }
             let null = op != CmpOp::NullSafeEq;
             return Ok(Expr { kind: ExprKind::CompareRows(op, collations, a, b), ty: bool_type(null) });
@@ -205,8 +209,8 @@ impl<'c> Binder<'c> {
         }
         let mut operand = self.expr(operand)?;
         let list = self.exprs(list)?;
-        let numbers = list.iter().filter(|e| typing::is_number(&e.ty)).count();
-        if numbers == list.len() {
+        let (numbers, count) = (list.iter().filter(|e| typing::is_number(&e.ty)).count(), list.len());
+        if numbers == count {
             operand = member_number(operand);
         } else if numbers > 0 && typing::has_members(&operand.ty) {
             // Numbers are compared with the member's number, texts with its text.
@@ -228,7 +232,9 @@ impl<'c> Binder<'c> {
         let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
         // As MySQL, which takes a number for a year only where it stands alone.
         let years = operand.ty.is_year_column() && list.len() > 1;
-        let list: Vec<Expr> = list.into_iter().map(|e| if years { e } else { temporal_constant(e, &operand) }).collect();
+        // Nor a number for a moment where texts stand beside it.
+        let kept = |e: &Expr| years || (numbers < count && typing::is_number(&e.ty));
+        let list: Vec<Expr> = list.into_iter().map(|e| if kept(&e) { e } else { temporal_constant(e, &operand) }).collect();
         list.iter().for_each(|e| self.note_number_text(e, &operand));
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
     }

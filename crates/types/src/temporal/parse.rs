@@ -332,6 +332,11 @@ pub fn datetime_from_number(number: i64, mode: SqlMode) -> Option<(DateTime, boo
     fields.check(0, false, mode).map(|value| (value, has_time))
 }
 
+/// What a number is compared with a column of dates as: the moment whose digits it has, the thirtieth of February included. Zero is a number.
+pub fn moment_operand(digits: i64) -> Option<DateTime> {
+    datetime_from_number(digits, SqlMode::ALLOW_INVALID_DATES).filter(|_| digits != 0).map(|(at, _)| at)
+}
+
 /// The time of a number hhmmss; a number of a date with time gives its time. The flag tells that it was past the range.
 pub fn time_from_number(number: i64) -> Option<(Time, bool)> {
     let magnitude = number.unsigned_abs();
