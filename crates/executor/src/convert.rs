@@ -39,6 +39,12 @@ pub fn member_number(v: &Value, ty: &ColumnType) -> Option<u64> {
     }
 }
 
+/// What an ENUM or SET value is compared as beside a number: the number that it counts as. `None` of others, and beside others.
+pub fn member_beside(v: &Value, ty: &ColumnType, other: &Value) -> Option<Value> {
+    let beside_number = matches!(other, Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_));
+    if beside_number { member_number(v, ty).map(Value::UInt) } else { None }
+}
+
 /// Whether a value is a string that says no number, or more than one. An empty string counts as 0.
 pub fn is_odd_number(v: &Value) -> bool {
     let Value::Bytes(text) = v else { return false };

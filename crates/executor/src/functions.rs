@@ -21,7 +21,7 @@ pub use network::format_bytes;
 pub use numbers::crc32;
 
 use crate::context::UserLockCall;
-use crate::convert::{self, coerce, compare, text};
+use crate::convert::{self, coerce, compare, member_beside, text};
 use crate::exec::Exec;
 use crate::run::Result;
 use planner::expr::Expr;
@@ -80,9 +80,11 @@ impl Exec<'_> {
                 let a = self.eval(&args[0])?;
                 let b = self.eval(&args[1])?;
                 let collation = pair_collation(&args[0], &args[1]);
-                let odd = self.odd_operand(&a, &b, matches!(b, Value::Bytes(_)) && args[1].is_constant());
+                let (of_a, of_b) = (member_beside(&a, &args[0].ty, &b), member_beside(&b, &args[1].ty, &a));
+                let (x, y) = (of_a.as_ref().unwrap_or(&a), of_b.as_ref().unwrap_or(&b));
+                let odd = self.odd_operand(x, y, matches!(b, Value::Bytes(_)) && args[1].is_constant());
                 self.tell_odd(odd)?;
-                Ok(if compare(&a, &b, collation, &*self.context) == Some(Ordering::Equal) { Value::Null } else { a })
+                Ok(if compare(x, y, collation, &*self.context) == Some(Ordering::Equal) { Value::Null } else { a })
             }
             F::Greatest | F::Least => {
                 let mut best: Option<Value> = None;
@@ -138,12 +140,12 @@ impl Exec<'_> {
                 other => other,
             }),
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
-            F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
-            F::User => Ok(Value::from(self.context.user())),
             F::MomentOperand => Ok(match self.eval(&args[0])? {
                 Value::Int(digits) => types::moment_operand(digits).map_or(Value::Int(digits), Value::DateTime),
                 other => other,
             }),
+            F::Database => Ok(self.context.database().map_or(Value::Null, Value::from)),
+            F::User => Ok(Value::from(self.context.user())),
             F::CurrentUser => Ok(Value::from(self.context.current_user())),
             F::Version => Ok(Value::from(self.context.version())),
             F::ConnectionId => Ok(Value::UInt(self.context.connection_id())),

@@ -17,7 +17,7 @@ use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
-use crate::members::{member_number, text_number};
+use crate::members::{member_number, replace, text_number};
 use crate::typing::{self};
 use crate::widths;
 use mysql_error::{SqlError, codes};
@@ -151,7 +151,8 @@ impl<'c> Binder<'c> {
             }
             A::Between { expr, low, high, negated } => {
                 let mut operand = self.expr(expr)?;
-                let (mut low, mut high) = (self.expr(low)?, self.expr(high)?);
+                let (low, high) = (self.expr(low)?, self.expr(high)?);
+                let (mut low, mut high) = (self.beside_members(low, &operand), self.beside_members(high, &operand));
                 if typing::is_number(&operand.ty) {
                     (low, high) = (member_number(low), member_number(high));
                 }
@@ -159,6 +160,9 @@ impl<'c> Binder<'c> {
                     operand = member_number(operand);
                 }
                 // One number among texts makes numbers of all three.
+                if typing::has_members(&operand.ty) && (typing::is_number(&low.ty) || typing::is_number(&high.ty)) {
+                    operand = member_number(operand);
+                }
                 if typing::is_string_class(&operand.ty) {
                     match (typing::is_number(&low.ty), typing::is_number(&high.ty)) {
                         (true, false) if typing::is_string_class(&high.ty) => high = text_number(high),
@@ -328,6 +332,20 @@ impl<'c> Binder<'c> {
         Expr { kind: ExprKind::Param(n), ty }
     }
 
+    /// A prepared statement's parameter that is compared with an ENUM or SET: one that is bound as a number asks for the member's number.
+    pub(super) fn beside_members(&mut self, e: Expr, other: &Expr) -> Expr {
+        let ExprKind::Param(n) = e.kind else { return e };
+        if !typing::has_members(&other.ty) || self.context.param_types().get(n as usize).is_some() {
+            return e;
+        }
+        let bound = self.context.bound_type(n);
+        self.free_params.push((n, bound.as_ref().map(|ty| (ty.kind, ty.unsigned))));
+        match bound {
+            Some(ty) if typing::is_number(&ty) => Expr { ty, ..e },
+            _ => e,
+        }
+    }
+
     /// The collation under which these operands are compared.
     pub fn collation_of(&self, operands: &[&Expr]) -> Result<Collation> {
         self.collation_for(operands, "=")
@@ -339,12 +357,18 @@ impl<'c> Binder<'c> {
         let collations = needle.iter().zip(columns).map(collation_of).collect::<Result<Vec<_>>>()?;
         let number = subplan as usize;
         for (at, (needle, collation)) in needle.iter_mut().zip(&collations).enumerate() {
-            charsets::under(*collation, [needle]);
+            charsets::under(*collation, [&mut *needle]);
             let column = match &mut self.pending[number] {
                 Some(block) => block.items.get_mut(at).map(|(item, _)| item),
                 None => self.subplans[number].query.output.get_mut(at),
             };
             if let Some(column) = column {
+                // Beside a number an ENUM or SET counts as one.
+                if typing::is_number(&needle.ty) {
+                    replace(column, |e| if typing::has_members(&e.ty) { member_number(e) } else { e });
+                } else if typing::is_number(&column.ty) && typing::has_members(&needle.ty) {
+                    replace(needle, member_number);
+                }
                 charsets::under(*collation, [&mut *column]);
                 let ty = column.ty.clone();
                 self.subplans[number].types[at] = ty;

@@ -6,6 +6,7 @@
 use crate::binder::{Binder, Relation, Result};
 use crate::expr::{CastTo, Expr, ExprKind};
 use crate::func::Func;
+use crate::members::replace;
 use crate::typing::{self, Clash, display_chars, is_string_class};
 use mysql_error::{SqlError, codes};
 use types::{Charset, Collation, ColumnType, Value};
@@ -57,11 +58,6 @@ pub(crate) fn under<'e>(collation: Collation, operands: impl IntoIterator<Item =
             replace(e, |e| converted(e, collation));
         }
     }
-}
-
-fn replace(e: &mut Expr, change: impl FnOnce(Expr) -> Expr) {
-    let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(types::TypeKind::Null)));
-    *e = change(whole);
 }
 
 /// A cast of text to other text or bytes; of a constant its result.

@@ -19,6 +19,12 @@ pub fn member_number(e: Expr) -> Expr {
     Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
 }
 
+/// Puts what `change` makes of an expression in its place.
+pub fn replace(e: &mut Expr, change: impl FnOnce(Expr) -> Expr) {
+    let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
+    *e = change(whole);
+}
+
 /// Whether a function of dates and times makes text here, because its operand is text or a number.
 pub fn is_text_moment(e: &Expr) -> bool {
     e.ty.kind == TypeKind::Char && matches!(e.kind, ExprKind::DateAdd { .. } | ExprKind::Func(Func::AddTime | Func::SubTime, _))
@@ -61,17 +67,16 @@ fn is_numeric(column: &ColumnType) -> bool {
     column.kind.is_integer() || matches!(column.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Year)
 }
 
-/// What is stored into a column: a hexadecimal literal is a number to numeric columns, a date that a function has chosen is its text, and the text of a
-/// computed zero has no fraction.
+/// What is stored into a column: a hexadecimal literal, an ENUM or a SET is a number to numeric columns, a date that a function has chosen is its text, and the
+/// text of a computed zero has no fraction.
 pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
-    if is_numeric(column) { chosen_as_text(hexadecimal_number(e)) } else { text_in(e, column) }
+    if is_numeric(column) { as_stored_number(hexadecimal_number(e)) } else { text_in(e, column) }
 }
 
 /// The same without literals, for what a query gives.
 pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
     for (e, column) in sources.iter_mut().zip(columns) {
-        let whole = std::mem::replace(e, Expr::literal(Value::Null, ColumnType::new(TypeKind::Null)));
-        *e = if is_numeric(column) { chosen_as_text(whole) } else { text_in(whole, column) };
+        replace(e, |e| if is_numeric(column) { as_stored_number(e) } else { text_in(e, column) });
     }
 }
 
@@ -126,7 +131,11 @@ fn is_chosen_date(e: &Expr) -> bool {
     chooses && (e.ty.kind.has_date() || e.ty.kind == TypeKind::Time)
 }
 
-fn chosen_as_text(e: Expr) -> Expr {
+fn as_stored_number(e: Expr) -> Expr {
+    if typing::has_members(&e.ty) {
+        let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::bigint_unsigned() };
+        return Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Unsigned), ty };
+    }
     if !is_chosen_date(&e) {
         return e;
     }

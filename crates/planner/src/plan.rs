@@ -48,7 +48,7 @@ pub struct Plan {
     pub frame_slots: u32,
     /// Number of parameters it expects.
     pub param_count: u32,
-    /// Parameters that a select list shows, and what they were planned as (unsigned or not): [`crate::PlanContext::bound_type`].
+    /// Parameters that a select list shows, or that an ENUM or SET is compared with, and what they were planned as (unsigned or not): [`crate::PlanContext::bound_type`].
     pub free_params: Vec<(u32, Option<(types::TypeKind, bool)>)>,
     /// Number of table nodes.
     pub table_nodes: u32,

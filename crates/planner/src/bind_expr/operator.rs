@@ -8,7 +8,7 @@ use crate::charsets;
 use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant};
 use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::{Func, Returns};
-use crate::members::member_number;
+use crate::members::{member_number, replace};
 use crate::plan::NumberText;
 use crate::typing;
 use mysql_error::{SqlError, codes};
@@ -132,6 +132,7 @@ impl<'c> Binder<'c> {
                 return Err(codes::operand_columns(l.len()));
             }
             let (a, b) = (self.exprs(l)?, self.exprs(r)?);
+            let (a, b): (Vec<Expr>, Vec<Expr>) = a.into_iter().zip(b).map(|(x, y)| members_beside_numbers(x, y)).unzip();
             let collations = a.iter().zip(&b).map(|(x, y)| self.collation_of(&[x, y])).collect::<Result<Vec<_>>>()?;
             if matches!(op, CmpOp::Eq) {
                 // A row equality is a conjunction, which range analysis and joins understand.
@@ -164,11 +165,9 @@ impl<'c> Binder<'c> {
         } else if b.ty.kind == TypeKind::Json {
             a = self.document_operand(a, left);
         }
-        let (mut a, mut b) = match (typing::is_number(&a.ty), typing::is_number(&b.ty)) {
-            (false, true) => (member_number(a), b),
-            (true, false) => (a, member_number(b)),
-            _ => (a, b),
-        };
+        a = self.beside_members(a, &b);
+        b = self.beside_members(b, &a);
+        let (mut a, mut b) = members_beside_numbers(a, b);
         let collation = self.collation_for(&[&a, &b], op.symbol())?;
         charsets::under(collation, [&mut a, &mut b]);
         let b = temporal_constant(b, &a);
@@ -189,14 +188,24 @@ impl<'c> Binder<'c> {
     #[inline(never)]
     pub(super) fn in_list(&mut self, operand: &ast::Expr<'_>, list: &[ast::Expr<'_>], negated: bool) -> Result<Expr> {
         if let ast::ExprKind::Row(parts) = &operand.kind {
-            let operand = self.exprs(parts)?;
-            let mut rows = Vec::with_capacity(list.len());
+            let mut operand = self.exprs(parts)?;
+            let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(list.len());
             for item in list {
                 let ast::ExprKind::Row(items) = &item.kind else { return Err(codes::operand_columns(parts.len())) };
                 if items.len() != parts.len() {
                     return Err(codes::operand_columns(parts.len()));
                 }
                 rows.push(self.exprs(items)?);
+            }
+            for (i, o) in operand.iter_mut().enumerate() {
+                if typing::is_number(&o.ty) {
+                    rows.iter_mut().for_each(|r| replace(&mut r[i], member_number));
+                } else if let [row] = rows.as_slice()
+                    && typing::is_number(&row[i].ty)
+                {
+                    // As MySQL, in which an ENUM or SET counts as a number beside one row alone.
+                    replace(o, member_number);
+                }
             }
             let mut collations = Vec::with_capacity(operand.len());
             for (i, o) in operand.iter().enumerate() {
@@ -208,7 +217,7 @@ impl<'c> Binder<'c> {
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
         let mut operand = self.expr(operand)?;
-        let list = self.exprs(list)?;
+        let list: Vec<Expr> = self.exprs(list)?.into_iter().map(|e| self.beside_members(e, &operand)).collect();
         let (numbers, count) = (list.iter().filter(|e| typing::is_number(&e.ty)).count(), list.len());
         if numbers == count {
             operand = member_number(operand);
@@ -276,7 +285,14 @@ impl<'c> Binder<'c> {
             let when = if operand.is_some() { self.expr(when)? } else { self.condition(when)? };
             branches.push((when, self.expr(then)?));
         }
-        let operand = self.case_of_documents(operand, &mut branches);
+        let mut operand = self.case_of_documents(operand, &mut branches);
+        if let Some(o) = &mut operand {
+            if branches.iter().all(|(when, _)| typing::is_number(&when.ty)) {
+                replace(o, member_number);
+            } else if typing::is_number(&o.ty) {
+                branches.iter_mut().for_each(|(when, _)| replace(when, member_number));
+            }
+        }
         let otherwise = case.otherwise.as_ref().map(|o| self.expr(o)).transpose()?;
         let collation = match &operand {
             Some(o) => {
@@ -316,6 +332,15 @@ impl<'c> Binder<'c> {
             return Ok(self.document_condition(condition));
         }
         Ok(member_number(condition))
+    }
+}
+
+/// Two operands of a comparison: beside a number an ENUM or SET counts as one.
+fn members_beside_numbers(a: Expr, b: Expr) -> (Expr, Expr) {
+    match (typing::is_number(&a.ty), typing::is_number(&b.ty)) {
+        (false, true) => (member_number(a), b),
+        (true, false) => (a, member_number(b)),
+        _ => (a, b),
     }
 }
 
