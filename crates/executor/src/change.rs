@@ -115,8 +115,9 @@ impl<'a> Exec<'a> {
         let mut before: SmallVec<[(usize, Value); 4]> = SmallVec::new();
         for (column, e) in &target.set {
             let v = self.eval(e)?;
-            let v = self.store_value(v, &def.columns[*column as usize], row_no).map_err(|e| with_table(e, &def.name))?;
-            let column = first + *column as usize;
+            let own = target.first_slot + *column;
+            let v = self.store_assigned(v, e, own, &def.columns[*column as usize], row_no).map_err(|e| with_table(e, &def.name))?;
+            let column = own as usize;
             before.push((column, std::mem::replace(&mut self.frame[column], v)));
         }
         before.sort_by_key(|(column, _)| *column);

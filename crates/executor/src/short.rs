@@ -204,7 +204,8 @@ fn changed_row<'a>(
     }
     for (column, e) in &target.set {
         let v = x.eval(e)?;
-        let mut v = x.store_value(v, &columns[*column as usize], 1).map_err(|e| with_table(e, &entry.def.name))?;
+        let own = target.first_slot + *column;
+        let mut v = x.store_assigned(v, e, own, &columns[*column as usize], 1).map_err(|e| with_table(e, &entry.def.name))?;
         if let types::Value::Json(_) = v {
             v = crate::document::unless_equal(v, row.value(*column as usize)?, &*x.context);
         }

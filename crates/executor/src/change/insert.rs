@@ -2,7 +2,7 @@
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::load::LoadLines;
-use crate::change::store::duplicate_entry;
+use crate::change::store::{duplicate_entry, same_no_member};
 use crate::change::together::{self, Together};
 use crate::document::with_table;
 use crate::errors::{Error, internal};
@@ -282,12 +282,19 @@ impl<'a> Exec<'a> {
 
     fn source_row(&mut self, state: &mut Inserter<'a>, row: &[Value]) -> Result<()> {
         let def = &state.entry.def;
+        let source = match &state.insert.source {
+            InsertSource::Query(query) => Some(&query.output),
+            _ => None,
+        };
         state.values.clear();
         for (i, column) in def.columns.iter().enumerate() {
             let value = match &state.insert.columns[i] {
                 InsertColumn::Source(at) => match row.get(*at as usize) {
                     Some(v) if v.is_null() && Some(i) == state.auto_column => Value::Null,
-                    Some(v) => self.store_value(v.clone(), column, state.row_no).map_err(|e| with_table(e, &def.name))?,
+                    Some(v) => match source.and_then(|of| same_no_member(v, &of[*at as usize].ty, &column.ty)) {
+                        Some(same) => same,
+                        None => self.store_value(v.clone(), column, state.row_no).map_err(|e| with_table(e, &def.name))?,
+                    },
                     None => self.default_value(column)?,
                 },
                 InsertColumn::Default if Some(i) == state.auto_column => Value::Null,
@@ -485,8 +492,11 @@ impl<'a> Exec<'a> {
         let null_lenient = self.null_lenient;
         for (column, e) in &state.insert.on_duplicate {
             let v = self.eval(e)?;
-            let v = self.store_value(v, &entry.def.columns[*column as usize], state.row_no).map_err(|e| with_table(e, &entry.def.name))?;
-            self.frame[old_first as usize + *column as usize] = v.clone();
+            let own = old_first + *column;
+            let v = self
+                .store_assigned(v, e, own, &entry.def.columns[*column as usize], state.row_no)
+                .map_err(|e| with_table(e, &entry.def.name))?;
+            self.frame[own as usize] = v.clone();
             values[*column as usize] = v;
         }
         self.null_lenient = null_lenient;

@@ -7,6 +7,7 @@ use crate::exec::Exec;
 use crate::run::Result;
 use catalog::{ColumnDef, DefaultValue, TableDef};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
+use planner::expr::{Expr, ExprKind, Slot};
 use types::{ColumnType, LocalTime, StoreContext, Timestamp, TypeKind, Value};
 
 /// What storing forgives.
@@ -73,9 +74,9 @@ fn store_null(column: &ColumnDef, leniency: Leniency, context: &mut dyn Statemen
         return Ok(Value::Null);
     }
     if leniency.nulls {
-        // IGNORE, and multi-row inserts without strict mode: the implicit default.
+        // IGNORE, and multi-row inserts without strict mode: the implicit default, and of an ENUM no member, not the first.
         warn(context, 1048, format!("Column '{}' cannot be null", column.name));
-        return Ok(types::implicit_default(&column.ty));
+        return Ok(no_member(&column.ty).unwrap_or_else(|| types::implicit_default(&column.ty)));
     }
     Err(codes::bad_null_error(&column.name).into())
 }
@@ -97,6 +98,21 @@ pub(crate) fn default_value(column: &ColumnDef, leniency: Leniency, context: &mu
             warn(context, 1364, format!("Field '{}' doesn't have a default value", column.name));
             Ok(types::implicit_default(&column.ty))
         }
+    }
+}
+
+/// What an ENUM holds that has none of its members.
+fn no_member(ty: &ColumnType) -> Option<Value> {
+    if ty.kind == TypeKind::Enum { ty.enum_text(0).map(Value::Bytes) } else { None }
+}
+
+/// What an ENUM without a member is in another ENUM: the same. `None` of all other values.
+pub(crate) fn same_no_member(value: &Value, source: &ColumnType, column: &ColumnType) -> Option<Value> {
+    match value {
+        Value::Bytes(text) if source.kind == TypeKind::Enum && text.is_empty() && source.member_number(text) == Some(0) => {
+            no_member(column)
+        }
+        _ => None,
     }
 }
 
@@ -123,6 +139,18 @@ impl Exec<'_> {
     /// Converts a value for a column. `row` counts from 1, for messages.
     pub fn store_value(&mut self, value: Value, column: &ColumnDef, row: u64) -> Result<Value> {
         store_value(value, column, row, self.leniency(), self.context)
+    }
+
+    /// Converts what an assignment gives for a column, whose own value is in `own`. That stays as it is, also where strict mode would not take it (a zero date, an
+    /// ENUM without a member), and so does an ENUM without a member that comes of another.
+    pub fn store_assigned(&mut self, value: Value, source: &Expr, own: Slot, column: &ColumnDef, row: u64) -> Result<Value> {
+        if matches!(source.kind, ExprKind::Slot(slot) if slot == own) {
+            return Ok(value);
+        }
+        match same_no_member(&value, &source.ty, &column.ty) {
+            Some(same) => Ok(same),
+            None => self.store_value(value, column, row),
+        }
     }
 
     /// The value of a column that an INSERT does not name.
