@@ -312,9 +312,10 @@ impl<'c> Binder<'c> {
                 bound.push(match value.kind {
                     ast::ExprKind::Default => {
                         let column = &def.columns[*column];
-                        // AUTO_INCREMENT and constants are the executor's usual default handling.
-                        let computed = column.auto_increment || column.generated.is_some();
-                        if computed { None } else { Some(self.default_of_row(def, column, new_slots)?) }
+                        // AUTO_INCREMENT, and a column without a default, are the executor's usual default handling.
+                        let missing = matches!(column.default, DefaultValue::None) && !column.ty.nullable;
+                        let usual = column.auto_increment || column.generated.is_some() || missing;
+                        if usual { None } else { Some(self.default_of_row(def, column, new_slots)?) }
                     }
                     _ if def.columns[*column].generated.is_some() => return Err(generated_given(def, *column)),
                     ast::ExprKind::Literal(literal) => {
