@@ -257,11 +257,31 @@ impl<'a> Exec<'a> {
             left -= 1;
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         })?;
+        let turns = self.turns(delete);
+        pending.sort_by_key(|(n, _)| turns[*n]);
         for (n, key) in pending {
             self.tick()?;
             let Value::Bytes(key) = &key else { continue };
             changes.affected += u64::from(self.delete_target(delete.targets[n].table, key, delete.ignore)?);
         }
         Ok(changes)
+    }
+
+    /// By target when its rows go: those that refer to others of the statement before these, so that no parent goes while a child of it is still to go.
+    fn turns(&self, delete: &Delete) -> Vec<usize> {
+        let id = |table: u32| self.plan.tables[table as usize].def.id;
+        let refers = |child: u32, parent: u32| {
+            let keys = self.keys_of(child).map_or(&[][..], |keys| &keys.parents);
+            id(child) != id(parent) && keys.iter().any(|key| key.parent.is_some_and(|(table, _)| id(table) == id(parent)))
+        };
+        let mut turns = vec![0; delete.targets.len()];
+        let mut left: Vec<usize> = (0..delete.targets.len()).collect();
+        for turn in 0..delete.targets.len() {
+            let is_free = |n: &usize| !left.iter().any(|other| refers(delete.targets[*other].table, delete.targets[*n].table));
+            // Tables that refer to each other go as they are named.
+            let at = left.iter().position(is_free).unwrap_or(0);
+            turns[left.remove(at)] = turn;
+        }
+        turns
     }
 }

@@ -531,9 +531,9 @@ impl<'a> Exec<'a> {
             if state.insert.ignore && matches!(updated, Err(Error::Engine(engine::Error::DuplicateKey { .. }))) {
                 self.engine()?.take_back(mark)?;
             }
-            match self.unless_ignored(state.insert.ignore, mark, updated)? {
-                None => return Ok(()),
-                Some(_) => Ok(()),
+            match self.unless_ignored(state.insert.ignore, mark, updated) {
+                Ok(None) => return Ok(()),
+                updated => updated.map(|_| ()),
             }
         } else {
             self.engine()?.update(&entry.storage, found.key(0), old, &mut bytes).map_err(Error::from)
