@@ -141,6 +141,10 @@ impl Exec<'_> {
             _ => false,
         };
         let Some(at) = at else { return self.bad_temporal("datetime", &v) };
+        if at == DateTime::ZERO {
+            // Of a zero date there is nothing to say; a text that is one is no date.
+            return if let Value::Bytes(_) = v { self.bad_temporal("datetime", &v) } else { Ok(Value::Null) };
+        }
         let result = if months != 0 || matches!(unit, Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth) {
             at.add_months(months)
         } else {
