@@ -5,6 +5,7 @@ use crate::{Error, Result};
 use base::Lsn;
 use env::{Disk, File, FileKind, OpenMode};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use sync::{Mutex, Rank};
 
@@ -139,7 +140,7 @@ impl File for Segment {
         Err(only_read())
     }
 
-    fn allocate(&self, _len: u64) -> io::Result<()> {
+    fn reserve(&self, _range: Range<u64>) -> io::Result<()> {
         Err(only_read())
     }
 

@@ -1,6 +1,7 @@
 //! The two traits all disk access goes through.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What to do about a file that exists or not.
@@ -83,9 +84,9 @@ pub trait File: Send + Sync {
     }
     /// Makes what was written so far, and the length, durable (fdatasync). A failure is final: the data may be gone.
     fn sync(&self) -> io::Result<()>;
-    /// Reserves space for the first `len` bytes and grows the file to it if shorter; a full disk is told here.
-    fn allocate(&self, len: u64) -> io::Result<()>;
-    /// Cuts or grows (with zeros) the file.
+    /// Reserves room for a range and grows the file to its end if shorter; a full disk is told here. Holes outside the range stay holes.
+    fn reserve(&self, range: Range<u64>) -> io::Result<()>;
+    /// Cuts or grows (with zeros, which have no room of their own) the file.
     fn set_len(&self, len: u64) -> io::Result<()>;
     /// Length in bytes.
     fn len(&self) -> io::Result<u64>;

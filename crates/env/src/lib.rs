@@ -29,6 +29,7 @@ mod read_only_disk;
 mod real_disk;
 mod ring;
 mod sends;
+mod sim_contents;
 mod sim_disk;
 mod sim_faults;
 mod sim_file;

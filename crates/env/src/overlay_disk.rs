@@ -9,6 +9,7 @@
 use crate::{Disk, File, FileKind, OpenMode};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -280,9 +281,9 @@ impl File for OverlayFile {
         Ok(())
     }
 
-    fn allocate(&self, len: u64) -> io::Result<()> {
+    fn reserve(&self, range: Range<u64>) -> io::Result<()> {
         let mut state = self.state.lock();
-        state.len = state.len.max(len);
+        state.len = state.len.max(range.end);
         Ok(())
     }
 
@@ -346,7 +347,7 @@ mod tests {
             match random.next() % 6 {
                 0 => files.iter().for_each(|file| file.set_len(at).expect("sets")),
                 1 => files.iter().for_each(|file| file.punch_hole(at, len).expect("punches")),
-                2 => files.iter().for_each(|file| file.allocate(at).expect("allocates")),
+                2 => files.iter().for_each(|file| file.reserve(at..at + len).expect("reserves")),
                 _ => {
                     let bytes: Vec<u8> = (0..len).map(|n| (u64::from(step) + n) as u8).collect();
                     files.iter().for_each(|file| file.write_at(&bytes, at).expect("writes"));

@@ -10,6 +10,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -104,8 +105,8 @@ impl File for ReadOnlyFile {
         Ok(())
     }
 
-    fn allocate(&self, len: u64) -> io::Result<()> {
-        if len <= self.len()? { Ok(()) } else { Err(refused()) }
+    fn reserve(&self, range: Range<u64>) -> io::Result<()> {
+        if range.end <= self.len()? { Ok(()) } else { Err(refused()) }
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -139,7 +140,7 @@ mod tests {
         let mut bytes = [0; 3];
         file.read_at(&mut bytes, 0).expect("reads");
         assert_eq!(&bytes, b"abc");
-        assert!(file.write_at(b"x", 0).is_err() && file.allocate(9).is_err() && file.set_len(0).is_err());
+        assert!(file.write_at(b"x", 0).is_err() && file.reserve(0..9).is_err() && file.set_len(0).is_err());
         assert!(disk.open("b", OpenMode::Create, FileKind::Buffered).is_err());
         assert!(disk.rename("a", "b").is_err() && disk.remove("a").is_err() && disk.create_dir_all("d").is_err());
         assert_eq!(disk.list("").expect("lists"), ["a", "lock"]);

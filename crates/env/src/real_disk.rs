@@ -6,6 +6,7 @@ use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -235,12 +236,19 @@ impl File for RealFile {
         Ok(rustix::fs::fdatasync(&self.fd)?)
     }
 
-    fn allocate(&self, len: u64) -> io::Result<()> {
-        match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), 0, len) {
-            // Where fallocate is unknown the file grows sparse, and a full disk shows at the write.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) if self.len()? < len => self.set_len(len),
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-            other => Ok(other?),
+    fn reserve(&self, range: Range<u64>) -> io::Result<()> {
+        if range.is_empty() {
+            return Ok(());
+        }
+        loop {
+            return match rustix::fs::fallocate(&self.fd, FallocateFlags::empty(), range.start, range.end - range.start) {
+                // Where fallocate is unknown the file grows sparse, and a full disk shows at the write.
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) if self.len()? < range.end => self.set_len(range.end),
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+                // Long ones can be told of a signal; what they have reserved stays.
+                Err(Errno::INTR) => continue,
+                other => Ok(other?),
+            };
         }
     }
 
@@ -373,6 +381,28 @@ mod tests {
     }
 
     #[test]
+    fn room_is_reserved_for_the_range_alone() {
+        use std::os::unix::fs::MetadataExt;
+        let (dir, disk) = disk();
+        let file = disk.open("f", OpenMode::CreateNew, FileKind::Direct).expect("creates");
+        let taken = || fs::metadata(dir.path().join("f")).expect("is there").blocks() * 512;
+        file.reserve(0..8 << 20).expect("there is room");
+        if taken() < 8 << 20 {
+            // A file system that reserves nothing, or tells nothing of it.
+            return;
+        }
+        file.punch_hole(1 << 20, 6 << 20).expect("punches");
+        let punched = taken();
+        file.reserve(8 << 20..9 << 20).expect("there is room");
+        assert_eq!(file.len().expect("len"), 9 << 20);
+        let grown = taken() - punched;
+        assert!((1 << 20..2 << 20).contains(&grown), "{grown} bytes for a growth of a MiB");
+        file.reserve(2 << 20..3 << 20).expect("there is room");
+        assert!((2 << 20..3 << 20).contains(&(taken() - punched)), "a hole is filled when it is asked for");
+        assert_eq!(file.len().expect("len"), 9 << 20);
+    }
+
+    #[test]
     fn files_keep_what_was_written_in_both_kinds() {
         let (_dir, disk) = disk();
         disk.create_dir_all("a/b").expect("makes");
@@ -390,7 +420,7 @@ mod tests {
             let past = file.read_at(&mut back, 4096).expect_err("past the end");
             assert_eq!(past.kind(), io::ErrorKind::UnexpectedEof);
             file.punch_hole(4096, 4096).expect("punches");
-            file.allocate(16384).expect("allocates");
+            file.reserve(12288..16384).expect("reserves");
             assert_eq!(file.len().expect("len"), 16384);
             file.set_len(4096).expect("cuts");
             assert_eq!(file.len().expect("len"), 4096);

@@ -1,19 +1,20 @@
 //! A disk in memory that crashes, tears and fails on demand, repeatable from a seed.
 //!
 //! # Model
-//! - A write, `set_len`, `allocate` or `punch_hole` is visible to readers at once and *unsynced* until [`File::sync`] of that file.
+//! - A write, `set_len`, `reserve` or `punch_hole` is visible to readers at once and *unsynced* until [`File::sync`] of that file.
 //! - [`SimDisk::crash`] decides for each unsynced change: kept, dropped, or (a write) torn: each sector for itself.
 //!   Changes may thus reach the disk in any order. A kept write beyond the durable length grows the file.
 //! - Names (create, rename, remove) are journalled per directory: of the unsynced ones a prefix survives. `sync_dir` makes all
 //!   of that directory's durable. A removed file whose removal is lost comes back with its contents.
 //! - A failed sync loses some of the unsynced changes for good, although readers still see them and a later sync succeeds:
 //!   that is what Linux does.
+//! - Room is taken by blocks that were written or reserved: what `set_len` adds and `punch_hole` gives back takes none until it is written.
 //! - Sectors are of 512 bytes, or as [`SimDisk::set_sector_bytes`] says.
 //! - What goes wrong on demand is in `sim_faults.rs`.
 //! - After the operation on which a crash was planned, everything fails until [`SimDisk::crash`]; handles opened before stay dead.
 
 use crate::entropy::SplitMix64;
-use crate::sim_faults::{self, Damage, Planned, ReadFault, WriteFault, bytes_at, without_flips};
+use crate::sim_faults::{self, Damage, Planned, ReadFault, WriteFault, without_flips};
 use crate::sim_file::{Change, Inode, SimFile};
 use crate::{Disk, File, FileKind, OpenMode};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +76,7 @@ pub(crate) struct State {
     read_fault: Option<Planned<ReadFault>>,
     pub(crate) before_read: Option<Box<dyn FnOnce() + Send>>,
     capacity: Option<u64>,
-    /// Files whose paths begin so do not grow.
+    /// Files whose paths begin so take no more room.
     full: Option<String>,
     removes_fail: bool,
     damage: Vec<Damage>,
@@ -112,7 +113,7 @@ impl State {
 
     fn used(&self) -> u64 {
         let named: BTreeSet<u64> = self.names.values().chain(self.durable_names.values()).copied().collect();
-        named.iter().filter_map(|inode| self.inodes.get(inode)).map(|inode| inode.current.len() as u64).sum()
+        named.iter().filter_map(|inode| self.inodes.get(inode)).map(|inode| inode.current.used()).sum()
     }
 
     fn forget_planned(&mut self) {
@@ -122,13 +123,13 @@ impl State {
         self.read_fault = None;
     }
 
-    fn check_capacity(&self, inode: u64, path: &str, new_len: u64) -> io::Result<()> {
-        let old_len = self.inodes.get(&inode).map_or(0, |i| i.current.len() as u64);
-        if new_len > old_len && self.full.as_ref().is_some_and(|full| path.starts_with(full)) {
+    fn check_capacity(&self, inode: u64, path: &str, change: &Change) -> io::Result<()> {
+        let wants = self.inodes.get(&inode).map_or(0, |file| file.current.wants(change));
+        if wants > 0 && self.full.as_ref().is_some_and(|full| path.starts_with(full)) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         match self.capacity {
-            Some(capacity) if new_len > old_len && self.used() + (new_len - old_len) > capacity => Err(io::ErrorKind::StorageFull.into()),
+            Some(capacity) if wants > 0 && self.used() + wants > capacity => Err(io::ErrorKind::StorageFull.into()),
             _ => Ok(()),
         }
     }
@@ -141,7 +142,7 @@ impl State {
                 return self.faulty_write(inode, fault, change);
             }
         }
-        self.check_capacity(inode, path, change.end())?;
+        self.check_capacity(inode, path, &change)?;
         let alive = self.step()?;
         let file = self.inodes.get_mut(&inode).ok_or_else(down)?;
         file.change(change);
@@ -153,7 +154,7 @@ impl State {
         let State { rng, inodes, damage, .. } = self;
         let file = inodes.get_mut(&inode).ok_or_else(down)?;
         let mut written = Vec::new();
-        let in_place = |file: &Inode, offset, len| without_flips(&file.flips, offset, bytes_at(&file.current, offset, len));
+        let in_place = |file: &Inode, offset, len| without_flips(&file.flips, offset, file.current.at(offset, len));
         let outcome = match fault {
             WriteFault::Error => Err(io::Error::other("simulated write error")),
             WriteFault::Torn => {
@@ -176,8 +177,8 @@ impl State {
             WriteFault::Misdirected => {
                 let len = bytes.len() as u64;
                 let aligned = if rng.coin() && offset.is_multiple_of(16 * 1024) { 16 * 1024 } else { 4096 };
-                let places = (file.current.len() as u64).saturating_sub(len) / aligned + 1;
-                let fits = |other: &u64| other + len <= file.current.len() as u64 && (*other >= offset + len || offset >= other + len);
+                let places = file.current.len().saturating_sub(len) / aligned + 1;
+                let fits = |other: &u64| other + len <= file.current.len() && (*other >= offset + len || offset >= other + len);
                 let other = (0..16).map(|_| rng.below(places) * aligned).find(fits);
                 // Where there is no other place it goes to its own.
                 if other.is_none() {
@@ -372,7 +373,7 @@ impl SimDisk {
         self.shared.lock().before_read = Some(Box::new(meanwhile));
     }
 
-    /// Lets files whose paths begin so grow no more (`""`: all); `None` takes that away.
+    /// Lets files whose paths begin so take no more room (`""`: all); `None` takes that away.
     pub fn set_full(&self, path: Option<&str>) {
         self.shared.lock().full = path.map(str::to_owned);
     }
@@ -413,9 +414,14 @@ impl SimDisk {
         state.inodes.values_mut().for_each(|file| file.flips.clear());
     }
 
-    /// Bounds the sum of file lengths; growth beyond is `StorageFull`. `None` takes the bound away.
+    /// Bounds the room that files take; what needs more is `StorageFull`. `None` takes the bound away.
     pub fn set_capacity(&self, bytes: Option<u64>) {
         self.shared.lock().capacity = bytes;
+    }
+
+    /// The room that files take: blocks written or reserved, and not punched out since.
+    pub fn used(&self) -> u64 {
+        self.shared.lock().used()
     }
 
     /// Flips one bit of a file, durably: a fault of the medium that checksums must find.
@@ -423,7 +429,7 @@ impl SimDisk {
         let state = &mut *self.shared.lock();
         let inode = *state.names.get(path).ok_or_else(|| not_found(path))?;
         let file = state.inodes.get_mut(&inode).ok_or_else(|| not_found(path))?;
-        if offset < file.current.len() as u64 {
+        if offset < file.current.len() {
             file.flip(offset, 1 << (bit % 8));
         }
         Ok(())

@@ -156,7 +156,7 @@ fn full_disk_and_planned_errors_are_reported() {
     let disk = SimDisk::new(1);
     let f = file(&disk, "f");
     disk.set_capacity(Some(1000));
-    f.allocate(1000).expect("fits");
+    f.reserve(0..1000).expect("fits");
     assert_eq!(f.write_at(&[0; 8], 996).expect_err("full").kind(), io::ErrorKind::StorageFull);
     disk.fail_write(2);
     f.write_at(b"a", 0).expect("first");
@@ -167,6 +167,32 @@ fn full_disk_and_planned_errors_are_reported() {
     f.read_at(&mut [0], 0).expect("once");
     let direct = disk.open("f", OpenMode::Existing, FileKind::Direct).expect("opens");
     assert_eq!(direct.write_at(&[0; 512], 0).expect_err("unaligned").kind(), io::ErrorKind::InvalidInput);
+}
+
+#[test]
+fn room_is_taken_by_what_was_written_or_reserved_and_not_punched_out() {
+    let disk = SimDisk::new(1);
+    let f = file(&disk, "f");
+    const MIB: u64 = 1 << 20;
+    f.set_len(4 * MIB).expect("sparse");
+    assert_eq!(disk.used(), 0);
+    f.reserve(MIB..2 * MIB).expect("room");
+    f.write_at(&[1; 4096], 3 * MIB).expect("room");
+    assert_eq!(disk.used(), MIB + 4096);
+    f.punch_hole(MIB + 100, MIB).expect("punches");
+    assert_eq!(disk.used(), 4096 + 4096, "of a block that is punched in part all stays");
+    disk.set_capacity(Some(3 * 4096));
+    f.write_at(&[2; 4096], 3 * MIB).expect("has room");
+    f.write_at(&[2; 4096], 0).expect("the last block");
+    assert_eq!(f.write_at(&[2; 4096], 2 * MIB).expect_err("a hole").kind(), io::ErrorKind::StorageFull);
+    assert_eq!(f.reserve(2 * MIB..3 * MIB).expect_err("a hole").kind(), io::ErrorKind::StorageFull);
+    f.set_len(8 * MIB).expect("takes nothing");
+    f.reserve(4 * MIB..4 * MIB).expect("nothing");
+    disk.set_capacity(None);
+    disk.set_full(Some("f"));
+    f.reserve(2 * MIB..3 * MIB).expect_err("takes no more room");
+    f.set_len(4096).expect("cuts");
+    assert_eq!(disk.used(), 4096);
 }
 
 #[test]

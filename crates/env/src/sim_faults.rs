@@ -104,15 +104,6 @@ pub(crate) fn note(list: &mut Vec<Damage>, inode: u64, offset: u64, good: &[u8],
     }
 }
 
-/// What a file holds in a range, zeros past its end.
-pub(crate) fn bytes_at(file: &[u8], offset: u64, len: usize) -> Vec<u8> {
-    let start = (offset as usize).min(file.len());
-    let end = (start + len).min(file.len());
-    let mut bytes = file[start..end].to_vec();
-    bytes.resize(len, 0);
-    bytes
-}
-
 /// Puts right what is still wrong, the last damage first; returns how many places.
 pub(crate) fn heal(list: Vec<Damage>, inodes: &mut BTreeMap<u64, Inode>) -> u64 {
     let mut healed = 0;
@@ -123,16 +114,15 @@ pub(crate) fn heal(list: Vec<Damage>, inodes: &mut BTreeMap<u64, Inode>) -> u64 
         let Some(file) = inodes.get_mut(&damage.inode) else { continue };
         let was_unsynced = file.current != file.durable;
         let mut found = false;
-        for bytes in [&mut file.current, &mut file.durable] {
-            if bytes_at(bytes, damage.offset, damage.bad.len()) == damage.bad {
-                Change::Write { offset: damage.offset, bytes: damage.good.clone().into() }.apply(bytes);
+        for contents in [&mut file.current, &mut file.durable] {
+            if contents.at(damage.offset, damage.bad.len()) == damage.bad {
+                contents.apply(&Change::Write { offset: damage.offset, bytes: damage.good.clone().into() });
                 found = true;
             }
         }
         // What was not synced yet would bring the damage back.
         if found && was_unsynced {
-            file.pending
-                .push(Change::Write { offset: damage.offset, bytes: bytes_at(&file.current, damage.offset, damage.good.len()).into() });
+            file.pending.push(Change::Write { offset: damage.offset, bytes: file.current.at(damage.offset, damage.good.len()).into() });
         }
         healed += u64::from(found);
     }

@@ -1,10 +1,12 @@
 //! A file of the simulated disk: what is durable, what readers see, and the changes between.
 
 use crate::entropy::SplitMix64;
+use crate::sim_contents::Contents;
 use crate::sim_disk::{CrashReport, State};
 use crate::sim_faults::Flip;
 use crate::{DIRECT_ALIGN, File};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use sync::Mutex;
 
@@ -12,44 +14,18 @@ use sync::Mutex;
 pub(crate) enum Change {
     Write { offset: u64, bytes: Box<[u8]> },
     SetLen(u64),
-    Grow(u64),
+    Reserve(Range<u64>),
     Punch { offset: u64, len: u64 },
 }
 
 impl Change {
-    /// Length the file must have to hold the change.
-    pub(crate) fn end(&self) -> u64 {
-        match self {
-            Change::Write { offset, bytes } => offset + bytes.len() as u64,
-            Change::SetLen(len) | Change::Grow(len) => *len,
-            Change::Punch { .. } => 0,
-        }
-    }
-
     /// Whether this byte of a file is another than before, or gone.
     fn covers(&self, place: u64) -> bool {
         match self {
             Change::Write { offset, bytes } => (*offset..offset + bytes.len() as u64).contains(&place),
             Change::SetLen(len) => place >= *len,
-            Change::Grow(_) => false,
+            Change::Reserve(_) => false,
             Change::Punch { offset, len } => (*offset..offset.saturating_add(*len)).contains(&place),
-        }
-    }
-
-    pub(crate) fn apply(&self, file: &mut Vec<u8>) {
-        match self {
-            Change::Write { offset, bytes } => write(file, *offset as usize, bytes),
-            Change::SetLen(len) => file.resize(*len as usize, 0),
-            Change::Grow(len) => {
-                if file.len() < *len as usize {
-                    file.resize(*len as usize, 0);
-                }
-            }
-            Change::Punch { offset, len } => {
-                let end = offset.saturating_add(*len).min(file.len() as u64) as usize;
-                let start = (*offset as usize).min(end);
-                file[start..end].fill(0);
-            }
         }
     }
 
@@ -66,18 +42,10 @@ impl Change {
     }
 }
 
-fn write(file: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
-    let end = offset + bytes.len();
-    if file.len() < end {
-        file.resize(end, 0);
-    }
-    file[offset..end].copy_from_slice(bytes);
-}
-
 #[derive(Default)]
 pub(crate) struct Inode {
-    pub(crate) durable: Vec<u8>,
-    pub(crate) current: Vec<u8>,
+    pub(crate) durable: Contents,
+    pub(crate) current: Contents,
     pub(crate) pending: Vec<Change>,
     /// Bits that the medium has turned over, and nobody has written since.
     pub(crate) flips: Vec<Flip>,
@@ -86,13 +54,13 @@ pub(crate) struct Inode {
 impl Inode {
     /// A change that readers see, and that is not synced.
     pub(crate) fn change(&mut self, change: Change) {
-        change.apply(&mut self.current);
+        self.current.apply(&change);
         self.flips.iter_mut().for_each(|flip| flip.in_current &= !change.covers(flip.offset));
         self.pending.push(change);
     }
 
     fn make_durable(&mut self, change: &Change) {
-        change.apply(&mut self.durable);
+        self.durable.apply(change);
         self.flips.iter_mut().for_each(|flip| flip.in_durable &= !change.covers(flip.offset));
     }
 
@@ -111,8 +79,7 @@ impl Inode {
 
     /// Turns a bit over, wherever there is such a byte.
     pub(crate) fn flip(&mut self, offset: u64, mask: u8) {
-        let turn = |bytes: &mut Vec<u8>| bytes.get_mut(offset as usize).map(|byte| *byte ^= mask).is_some();
-        let (in_current, in_durable) = (turn(&mut self.current), turn(&mut self.durable));
+        let (in_current, in_durable) = (self.current.turn_over(offset, mask), self.durable.turn_over(offset, mask));
         self.flips.push(Flip { offset, mask, in_current, in_durable });
     }
 
@@ -120,10 +87,8 @@ impl Inode {
     pub(crate) fn turn_back_flips(&mut self) -> u64 {
         let mut wrong = 0;
         for Flip { offset, mask, in_current, in_durable } in std::mem::take(&mut self.flips) {
-            for bytes in [in_current.then_some(&mut self.current), in_durable.then_some(&mut self.durable)].into_iter().flatten() {
-                if let Some(byte) = bytes.get_mut(offset as usize) {
-                    *byte ^= mask;
-                }
+            for contents in [in_current.then_some(&mut self.current), in_durable.then_some(&mut self.durable)].into_iter().flatten() {
+                contents.turn_over(offset, mask);
             }
             wrong += u64::from(in_current || in_durable);
         }
@@ -214,9 +179,9 @@ impl File for SimFile {
         self.with(|state| {
             let garbled = state.count_read(&self.path)?;
             let file = &state.inodes.get(&self.inode).ok_or_else(stale)?.current;
-            let start = usize::try_from(offset).unwrap_or(usize::MAX);
-            let end = start.saturating_add(buf.len());
-            buf.copy_from_slice(file.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?);
+            if !file.read(buf, offset) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             if let Some(random) = garbled.filter(|_| !buf.is_empty()) {
                 buf[(random / 8) as usize % buf.len()] ^= 1 << (random % 8);
             }
@@ -233,8 +198,8 @@ impl File for SimFile {
         self.with(|state| state.sync_file(self.inode, &self.path))
     }
 
-    fn allocate(&self, len: u64) -> io::Result<()> {
-        self.with(|state| state.change(self.inode, &self.path, Change::Grow(len)))
+    fn reserve(&self, range: Range<u64>) -> io::Result<()> {
+        self.with(|state| state.change(self.inode, &self.path, Change::Reserve(range)))
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -242,7 +207,7 @@ impl File for SimFile {
     }
 
     fn len(&self) -> io::Result<u64> {
-        self.with(|state| Ok(state.inodes.get(&self.inode).ok_or_else(stale)?.current.len() as u64))
+        self.with(|state| Ok(state.inodes.get(&self.inode).ok_or_else(stale)?.current.len()))
     }
 
     fn punch_hole(&self, offset: u64, len: u64) -> io::Result<()> {

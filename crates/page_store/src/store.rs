@@ -143,7 +143,7 @@ impl PageStore {
             return Err(StoreError::Format(format!("there is no format {format}; this program makes {FORMAT_OLDEST} to {FORMAT_NEWEST}")));
         }
         let data = disk.open(DATA, OpenMode::CreateNew, FileKind::Direct)?;
-        data.allocate(PAGES_INITIAL * PAGE_BYTES as u64)?;
+        data.reserve(0..PAGES_INITIAL * PAGE_BYTES as u64)?;
         let mut page = AlignedBuf::new(PAGE_BYTES);
         header::init(&mut page, PageNo(0), PageType::FileHeader as u8, IndexId::NONE, 0);
         page[PAGE_HEADER_BYTES..PAGE_HEADER_BYTES + 8].copy_from_slice(MAGIC);
@@ -163,7 +163,7 @@ impl PageStore {
         // A crash can leave the file ending inside a page that was being added; direct I/O reads whole pages.
         let bytes = data.len()?;
         if !bytes.is_multiple_of(PAGE_BYTES as u64) {
-            data.allocate(bytes.next_multiple_of(PAGE_BYTES as u64))?;
+            data.reserve(bytes..bytes.next_multiple_of(PAGE_BYTES as u64))?;
         }
         // The area is looked at even when doublewrite is off now: it may have been on at the crash.
         let repaired = match disk.exists(DOUBLEWRITE)? {
@@ -472,13 +472,15 @@ impl PageStore {
         self.page_count.load(Ordering::Acquire)
     }
 
-    /// Makes room for at least `pages` pages, so that writing them cannot fail for want of space.
+    /// Makes the file reach to at least `pages` pages, with room for those that are added: writing them cannot fail for want of space. What was punched out
+    /// before stays so.
     pub fn grow(&self, pages: u64) -> Result<(), StoreError> {
         let _order = self.write.lock();
-        if pages <= self.page_count() {
+        let now = self.page_count();
+        if pages <= now {
             return Ok(());
         }
-        self.data.allocate(pages * PAGE_BYTES as u64)?;
+        self.data.reserve(now * PAGE_BYTES as u64..pages * PAGE_BYTES as u64)?;
         self.page_count.fetch_max(pages, Ordering::AcqRel);
         Ok(())
     }

@@ -261,6 +261,23 @@ fn a_full_disk_is_an_error_and_changes_nothing() {
     assert_eq!(store.page_count(), before * 4);
 }
 
+/// Growth asks for what it adds: what was punched out stays with the disk, which may have given it to others.
+#[test]
+fn growing_takes_back_nothing_that_was_punched_out() {
+    let (sim, disk) = disk(8);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    let before = store.page_count();
+    let full = sim.used();
+    store.punch(PageNo(10), 200).expect("punch");
+    assert_eq!(sim.used(), full - 200 * PAGE_BYTES as u64);
+    // Others fill the disk but for a little.
+    sim.set_capacity(Some(sim.used() + 40 * PAGE_BYTES as u64));
+    store.grow(before + 32).expect("there is room for what is added");
+    assert_eq!((store.page_count(), sim.used()), (before + 32, full - 168 * PAGE_BYTES as u64));
+    assert!(matches!(store.grow(before + 64), Err(StoreError::NoSpace)));
+    assert_eq!(store.page_count(), before + 32);
+}
+
 #[test]
 fn nothing_is_written_after_a_failed_sync() {
     let (sim, disk) = disk(5);

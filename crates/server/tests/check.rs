@@ -393,8 +393,8 @@ impl env::File for FailingFile {
     fn sync(&self) -> io::Result<()> {
         self.0.sync()
     }
-    fn allocate(&self, len: u64) -> io::Result<()> {
-        self.0.allocate(len)
+    fn reserve(&self, range: std::ops::Range<u64>) -> io::Result<()> {
+        self.0.reserve(range)
     }
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.0.set_len(len)

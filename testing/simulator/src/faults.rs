@@ -52,8 +52,7 @@ impl World {
             Faults::Full => match *self.random.one_of(&["all", "all", "data", "doublewrite", "log/", "undo/"]) {
                 "all" => {
                     let room = self.random.below(300_000) as u64;
-                    let used = self.used_bytes()?;
-                    self.disk.set_capacity(Some(used + room));
+                    self.disk.set_capacity(Some(self.disk.used() + room));
                     self.trace.line(format!("fault: {room} bytes of room"));
                 }
                 path => {
@@ -217,10 +216,6 @@ impl World {
             Ok(files)
         };
         list().map_err(|_| Stop::Crash)
-    }
-
-    fn used_bytes(&self) -> Result<u64> {
-        Ok(self.files()?.iter().map(|(_, bytes)| bytes).sum())
     }
 
     /// The disk has room again: what failed for want of it is done now.

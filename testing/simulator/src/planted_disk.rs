@@ -5,6 +5,7 @@ use crate::planted_log;
 use env::{Disk, File, FileKind, OpenMode, SimDisk};
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{Mutex, Rank};
@@ -152,8 +153,8 @@ impl File for PlantedFile {
         if self.plant.skips_sync(&self.path, no) { Ok(()) } else { self.file.sync() }
     }
 
-    fn allocate(&self, len: u64) -> io::Result<()> {
-        self.file.allocate(len)
+    fn reserve(&self, range: Range<u64>) -> io::Result<()> {
+        self.file.reserve(range)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
