@@ -42,7 +42,7 @@ pub use entropy::{Entropy, RealEntropy, SimEntropy, SplitMix64};
 pub use idle::IdleTime;
 pub use overlay_disk::OverlayDisk;
 pub use read_only_disk::ReadOnlyDisk;
-pub use real_disk::{OpenError, RealDisk, open_unnamed};
+pub use real_disk::{OpenError, RealDisk, make_directory, open_unnamed};
 pub use sends::{Sends, send_at_once};
 pub use sim_disk::{CrashReport, SimCounts, SimDisk};
 pub use sim_faults::{ReadFault, WriteFault};

@@ -61,7 +61,7 @@ impl RealDisk {
 
     fn lock(dir: &Path, name: &str) -> Result<RealDisk, OpenError> {
         let root = dir.to_path_buf();
-        fs::create_dir_all(&root)?;
+        make_directory(&root)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
         let lock = rustix::fs::open(root.join(name), flags, Mode::from_raw_mode(0o640)).map_err(io::Error::from)?;
         match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -131,11 +131,8 @@ impl Disk for RealDisk {
 
     fn create_dir_all(&self, dir: &str) -> io::Result<()> {
         let full = self.root.join(dir);
-        if full.is_dir() {
-            return Ok(());
-        }
         fs::create_dir_all(&full)?;
-        // The new directories' names are entries of their parents, up to the data directory.
+        // The directories' names are entries of their parents, up to the data directory. Also those that were there: who made them may have been killed before this.
         let mut parent = Path::new(dir);
         while let Some(up) = parent.parent() {
             fs::File::open(self.root.join(up))?.sync_all()?;
@@ -271,6 +268,30 @@ impl File for RealFile {
     }
 }
 
+/// Makes a directory and its parents; fine when it exists. Durable at once: what is synced in a directory that has no name after a loss of power is lost with it.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    make_directory_with(path, &mut |parent| fs::File::open(parent)?.sync_all())
+}
+
+fn make_directory_with(path: &Path, sync: &mut dyn FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+    let parent = match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(()),
+    };
+    if !path.is_dir() {
+        make_directory_with(parent, sync)?;
+        match fs::create_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+            made => made?,
+        }
+        return sync(parent);
+    }
+    // Who made it may have been killed before the sync. A parent that is not ours to open was made by somebody else, long ago.
+    let _ = sync(parent);
+    Ok(())
+}
+
 /// How the names of files begin that have one for a moment.
 const UNNAMED_PREFIX: &str = "altiplano-temporary-";
 
@@ -378,6 +399,32 @@ mod tests {
         assert_eq!((&back, file.len().expect("a length")), (b"cdef", 9));
         assert_eq!(list_names(dir.path()).expect("names"), Vec::<String>::new());
         assert!(open_unnamed(&dir.path().join("absent")).is_err());
+    }
+
+    #[test]
+    fn the_names_of_directories_that_are_made_are_synced_from_the_top_down() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let names = |synced: &[PathBuf]| -> Vec<String> {
+            synced.iter().map(|path| path.strip_prefix(dir.path()).expect("inside").display().to_string()).collect()
+        };
+        let mut synced = Vec::new();
+        let mut sync = |parent: &Path| {
+            synced.push(parent.to_path_buf());
+            Ok(())
+        };
+        make_directory_with(&dir.path().join("a/b/c"), &mut sync).expect("made");
+        assert!(dir.path().join("a/b/c").is_dir());
+        // The first is the parent of what was there.
+        assert_eq!(names(&synced[1..]), ["", "a", "a/b"]);
+    }
+
+    #[test]
+    fn a_directory_is_not_made_when_its_name_cannot_be_synced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("new");
+        make_directory_with(&path, &mut |_| Err(io::Error::other("refused"))).expect_err("is told");
+        // What is there already was made by others.
+        make_directory_with(&path, &mut |_| Err(io::Error::other("refused"))).expect("made");
     }
 
     #[test]

@@ -183,11 +183,15 @@ impl PageStore {
         Ok(store)
     }
 
+    /// Opens the area, or makes it: a restored directory has none. Its name is durable on return, who ever made it.
     fn open_area(disk: &Arc<dyn Disk>, config: &StoreConfig) -> Result<Option<Arc<dyn File>>, StoreError> {
-        match config.doublewrite {
-            true => Ok(Some(disk.open(DOUBLEWRITE, OpenMode::Create, FileKind::Direct)?)),
-            false => Ok(None),
+        if !config.doublewrite {
+            return Ok(None);
         }
+        let area = disk.open(DOUBLEWRITE, OpenMode::Create, FileKind::Direct)?;
+        // Also where the file was there: a process that was killed may have made it. Copies in a file that a loss of power takes away restore nothing.
+        disk.sync_dir("")?;
+        Ok(Some(area))
     }
 
     fn with_files(data: Arc<dyn File>, area: Option<Arc<dyn File>>, batch_number: u64, format: u32) -> Result<PageStore, StoreError> {

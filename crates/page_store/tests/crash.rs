@@ -83,6 +83,41 @@ fn pages_are_old_or_new_after_a_crash_at_any_write_or_sync() {
     assert!(restored > 0, "no crash tore a page; the test proves less than it should");
 }
 
+/// A restored directory has no `doublewrite`; nor, for certain, has one whose last process made it and was killed at once.
+#[test]
+fn an_area_that_opening_makes_keeps_its_name_over_a_loss_of_power() {
+    for killed in [false, true] {
+        let mut restored = 0;
+        for seed in 0..60 {
+            let (sim, disk) = disk(seed);
+            let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+            let mut batch = Batch::new(8);
+            let pages = [2, 9, 12, 40];
+            write(&store, &mut batch, &pages, 1).expect("write");
+            drop(store);
+            disk.remove("doublewrite").expect("is there");
+            disk.sync_dir("").expect("sync");
+            if killed {
+                disk.open("doublewrite", env::OpenMode::CreateNew, env::FileKind::Direct).expect("made");
+                sim.kill();
+            }
+            let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+            // The copies and their sync, then the power fails in the middle of the writes in place.
+            sim.crash_at(5);
+            write(&store, &mut batch, &pages, 2).expect_err("the power fails");
+            drop(store);
+            sim.crash();
+            let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+            restored += store.stats().pages_restored.load(Ordering::Relaxed);
+            for page in pages {
+                let found = generation(&store, PageNo(page));
+                assert!(matches!(found, Ok(1 | 2)), "seed {seed}, killed {killed}: page {page}: {found:?}");
+            }
+        }
+        assert!(restored > 0, "nothing was torn");
+    }
+}
+
 #[test]
 fn copies_of_a_batch_outlive_its_failed_write_in_place() {
     let mut restored = 0;

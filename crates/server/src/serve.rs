@@ -1,6 +1,5 @@
 //! `altiplano serve`: from settings to a running server and down again.
 
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +29,7 @@ pub fn serve<S: Service>(
     // Before any thread starts, so that a signal during recovery is not lost.
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     raise_file_limit();
-    fs::create_dir_all(&settings.data_dir).map_err(|error| format!("cannot make {}: {error}", settings.data_dir.display()))?;
+    env::make_directory(&settings.data_dir).map_err(|error| format!("cannot make {}: {error}", settings.data_dir.display()))?;
     let socket = usable_socket(&settings.socket);
     let listeners = Listeners::bind(&settings.bind, settings.port, socket)?;
     log::write(Level::System, 0, &format!("altiplano {} opens {}", env!("CARGO_PKG_VERSION"), settings.data_dir.display()));
