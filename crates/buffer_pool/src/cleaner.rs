@@ -113,6 +113,7 @@ impl BufferPool {
     fn clean_for_frames(&self) -> Result<(), PoolError> {
         // Before it is looked at what there is to do: who asks after this wakes the cleaner again.
         self.cleaner_asked.store(false, Ordering::Release);
+        let mut failure = None;
         loop {
             if self.fill_reserve() {
                 self.announce_freed();
@@ -121,12 +122,14 @@ impl BufferPool {
                 let queues = self.replacement.lock();
                 (queues.has_wanted(), queues.free_count() < queues.reserve())
             };
-            if !wanted {
-                return Ok(());
+            let mut written = 0;
+            if wanted {
+                let flushed = self.clean_wanted(&mut self.flusher.lock());
+                written = flushed.written;
+                failure = failure.or(flushed.failure);
             }
-            let written = self.clean_wanted(&mut self.flusher.lock())?;
             if !short || written == 0 || self.cleaner_stop.load(Ordering::Acquire) {
-                return Ok(());
+                return failure.map_or(Ok(()), Err);
             }
         }
     }
@@ -134,15 +137,17 @@ impl BufferPool {
     /// Writes pages for the log's sake in several goes, between which those who need frames are served.
     fn flush_in_turns(&self, below: Lsn, pages_max: usize) -> Result<usize, PoolError> {
         let mut written = 0;
+        let mut failure = None;
         while written < pages_max && !self.cleaner_stop.load(Ordering::Acquire) {
-            let now = self.flush_some(below, (pages_max - written).min(TURN_BATCHES * self.config().batch_pages))?;
-            if now == 0 {
+            let flushed = self.flush_oldest(below, (pages_max - written).min(TURN_BATCHES * self.config().batch_pages));
+            failure = failure.or(flushed.failure);
+            if flushed.written == 0 {
                 break;
             }
-            written += now;
-            self.clean_for_frames()?;
+            written += flushed.written;
+            failure = failure.or(self.clean_for_frames().err());
         }
-        Ok(written)
+        failure.map_or(Ok(written), Err)
     }
 
     fn clean_for_log(&self, round: &mut Round) -> Result<(), PoolError> {

@@ -103,6 +103,7 @@ impl BufferPool {
     /// A frame with nothing in it, in the caller's hand.
     fn take_frame(&self) -> Result<usize, PoolError> {
         let mut deadline = None;
+        let mut failure = None;
         loop {
             let epoch = self.freed.load(Ordering::Acquire);
             if let Some(frame) = self.try_take_frame() {
@@ -114,11 +115,19 @@ impl BufferPool {
             }
             let deadline = *deadline.get_or_insert(now + self.config().frame_wait);
             if now >= deadline {
-                return Err(PoolError::NoFrames);
+                return Err(failure.unwrap_or(PoolError::NoFrames));
             }
             self.wake_cleaner();
             // Whoever comes first writes, the cleaner or a thread in need; the others wait for its batch.
-            if !self.flush_wanted_now()? {
+            let progress = match self.flush_wanted_now() {
+                // A page that cannot be written is not what this thread is after: others may go, and be it none is told in the end.
+                Err(error @ PoolError::Store(StoreError::NoSpace | StoreError::Io(_))) => {
+                    failure = Some(error);
+                    false
+                }
+                other => other?,
+            };
+            if !progress {
                 futex::wait(&self.freed, epoch, Some(deadline.min(now + LOOK_AGAIN)));
             }
         }

@@ -68,6 +68,65 @@ fn when_all_frames_are_latched_the_answer_is_no_frames() {
     assert!(pool.shared(PageNo(9)).is_ok());
 }
 
+/// Pages 1 to `count` on disk, clean in memory or not there.
+fn populated(pool: &buffer_pool::BufferPool, count: u64) {
+    for page in 1..=count {
+        make_page(pool, PageNo(page)).expect("page");
+        pool.flush_all().expect("flush");
+        common::checkpoint(pool).expect("checkpoint");
+    }
+}
+
+fn change(pool: &buffer_pool::BufferPool, page: u64) {
+    let mut mtr = Mtr::begin(pool);
+    let held = mtr.latch(PageNo(page)).expect("latch");
+    mtr.write_bytes(held, 1000, &[7; 8]);
+    mtr.commit();
+}
+
+/// Pages in holes of the file whose room somebody else has taken (an overwrite that needs new room, as some file systems do it): what has room is written, and readers
+/// find frames.
+#[test]
+fn pages_without_room_keep_no_other_from_being_written_and_no_reader_from_a_frame() {
+    let (sim, disk) = sim(21);
+    let pool = create(&disk, 32).expect("create");
+    populated(&pool, 60);
+    let oldest = [3, 5, 9, 11];
+    // The oldest changes are those that cannot be written: in one batch with others, and in one without.
+    oldest.iter().for_each(|page| change(&pool, *page));
+    (20..28).for_each(|page| change(&pool, page));
+    oldest.iter().for_each(|page| pool.store().punch(PageNo(*page), 1).expect("punch"));
+    sim.set_capacity(Some(sim.used()));
+    let below = base::Lsn(u64::MAX);
+    assert!(matches!(pool.flush_some(below, 8), Err(PoolError::Store(StoreError::NoSpace))));
+    assert_eq!(pool.stats().pages_dirty, 8, "of the eight oldest those four that have room are written");
+    assert!(matches!(pool.flush_some(below, 100), Err(PoolError::Store(StoreError::NoSpace))));
+    assert_eq!(pool.stats().pages_dirty, 4);
+    // More pages than there are frames are read and changed meanwhile.
+    for page in 20..=60 {
+        drop(pool.shared(PageNo(page)).expect("a frame"));
+        change(&pool, page);
+    }
+    sim.set_capacity(None);
+    pool.flush_all().expect("room again");
+    assert_eq!(pool.stats().pages_dirty, 0);
+    for page in oldest {
+        assert_eq!(pool.shared(PageNo(page)).expect("page")[1000..1008], [7; 8]);
+    }
+}
+
+#[test]
+fn a_batch_that_fails_does_not_keep_the_next_from_being_written() {
+    let (sim, disk) = sim(22);
+    let pool = create(&disk, 32).expect("create");
+    populated(&pool, 30);
+    (1..=24).for_each(|page| change(&pool, page));
+    sim.plan_write("data", 1, env::WriteFault::Error);
+    assert!(matches!(pool.flush_some(base::Lsn(u64::MAX), 100), Err(PoolError::Store(StoreError::Io(_)))));
+    assert_eq!(pool.stats().pages_dirty, 8, "one batch of three");
+    pool.flush_all().expect("written again");
+}
+
 #[test]
 fn when_all_frames_are_dirty_and_latched_a_mini_transaction_can_still_end() {
     let (_sim, disk) = sim(4);

@@ -33,6 +33,8 @@ pub struct SimCounts {
     pub writes: u64,
     /// Calls of `sync` and `sync_dir`.
     pub syncs: u64,
+    /// Calls of `reserve`.
+    pub reserves: u64,
 }
 
 /// What [`SimDisk::crash`] did with the unsynced changes.
@@ -136,6 +138,7 @@ impl State {
 
     pub(crate) fn change(&mut self, inode: u64, path: &str, change: Change) -> io::Result<()> {
         self.check_up()?;
+        self.counts.reserves += u64::from(matches!(change, Change::Reserve(_)));
         if matches!(change, Change::Write { .. }) {
             self.counts.writes += 1;
             if let Some(fault) = Planned::meets(&mut self.write_fault, path) {

@@ -62,6 +62,23 @@ impl Batch {
         self.image_mut(index)
     }
 
+    /// The image at this place in the order of the pushes.
+    pub fn image(&self, index: usize) -> &[u8] {
+        self.images(index, index + 1)
+    }
+
+    /// Forgets all pages but those at these places, which ascend.
+    pub fn keep(&mut self, places: impl Iterator<Item = usize>) {
+        let mut count = 0;
+        for place in places {
+            let from = BATCH_HEADER_BYTES + place * PAGE_BYTES;
+            self.buffer.copy_within(from..from + PAGE_BYTES, BATCH_HEADER_BYTES + count * PAGE_BYTES);
+            self.pages[count] = self.pages[place];
+            count += 1;
+        }
+        self.pages.truncate(count);
+    }
+
     pub(crate) fn image_mut(&mut self, index: usize) -> &mut [u8] {
         let start = BATCH_HEADER_BYTES + index * PAGE_BYTES;
         &mut self.buffer[start..start + PAGE_BYTES]

@@ -94,8 +94,15 @@ pub(crate) fn repair(area: &dyn File, data: &dyn File) -> Result<Repair, StoreEr
             area.read_at(&mut copy, copy_offset)?;
         }
         if inspect(&copy, page) == Verdict::Good {
-            data.write_at(&copy, offset)?;
-            report.restored += 1;
+            match data.write_at(&copy, offset) {
+                // A place that has no room for a page has never held a whole one: it was a hole, the page is new and dirty, and the log makes it anew. Nobody else
+                // must wait for room there.
+                Err(error) if env::is_disk_full(&error) => data.punch_hole(offset, PAGE_BYTES as u64)?,
+                written => {
+                    written?;
+                    report.restored += 1;
+                }
+            }
         }
     }
     Ok(report)

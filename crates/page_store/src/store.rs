@@ -1,6 +1,7 @@
 //! The data file and its doublewrite area.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use base::{IndexId, PAGE_BYTES, PageNo};
@@ -8,7 +9,7 @@ use env::{AlignedBuf, Disk, File, FileKind, OpenMode, ReadPiece};
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
 
-use crate::batch::Batch;
+use crate::batch::{BATCH_HEADER_BYTES, Batch};
 use crate::doublewrite;
 use crate::error::StoreError;
 use crate::header::{self, PAGE_HEADER_BYTES, PageType, Verdict};
@@ -25,6 +26,8 @@ pub const FORMAT_OLDEST: u32 = 1;
 pub const FORMAT_NEWEST: u32 = 5;
 /// Offset of the format in page 0; it lies in one sector with the checksum, so that [`PageStore::seal`] changes both or neither.
 const FORMAT_AT: usize = PAGE_HEADER_BYTES + 8;
+/// Bytes of the doublewrite area: of the largest batch.
+const AREA_BYTES: u64 = (BATCH_HEADER_BYTES + Batch::PAGES_MAX * PAGE_BYTES) as u64;
 /// Pages of a new data file.
 const PAGES_INITIAL: u64 = 256;
 
@@ -191,6 +194,11 @@ impl PageStore {
         let area = disk.open(DOUBLEWRITE, OpenMode::Create, FileKind::Direct)?;
         // Also where the file was there: a process that was killed may have made it. Copies in a file that a loss of power takes away restore nothing.
         disk.sync_dir("")?;
+        // So that no batch finds the disk too full for its copies. Where it is so already, batches are tried all the same.
+        match area.reserve(0..AREA_BYTES) {
+            Err(error) if env::is_disk_full(&error) => {}
+            reserved => reserved?,
+        }
         Ok(Some(area))
     }
 
@@ -477,16 +485,22 @@ impl PageStore {
     }
 
     /// Makes the file reach to at least `pages` pages, with room for those that are added: writing them cannot fail for want of space. What was punched out
-    /// before stays so.
-    pub fn grow(&self, pages: u64) -> Result<(), StoreError> {
+    /// before stays so. Returns the pages that were added.
+    pub fn grow(&self, pages: u64) -> Result<Range<u64>, StoreError> {
         let _order = self.write.lock();
         let now = self.page_count();
         if pages <= now {
-            return Ok(());
+            return Ok(now..now);
         }
         self.data.reserve(now * PAGE_BYTES as u64..pages * PAGE_BYTES as u64)?;
         self.page_count.fetch_max(pages, Ordering::AcqRel);
-        Ok(())
+        Ok(now..pages)
+    }
+
+    /// Sees to it that pages which the file reaches to have room: they may lie in a hole, punched out or never written since the file was restored. Waits for
+    /// no batch. What is punched out after this has none again.
+    pub fn reserve(&self, first: PageNo, count: u64) -> Result<(), StoreError> {
+        Ok(self.data.reserve(first.0 * PAGE_BYTES as u64..(first.0 + count) * PAGE_BYTES as u64)?)
     }
 
     /// Gives the space of `count` pages back to the file system; they read as unwritten afterwards. The caller sees to it that the log

@@ -314,6 +314,87 @@ fn growing_takes_back_nothing_that_was_punched_out() {
 }
 
 #[test]
+fn copies_find_room_however_full_the_disk_is() {
+    for reopened in [false, true] {
+        let (sim, disk) = disk(12);
+        let mut store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+        if reopened {
+            drop(store);
+            disk.remove("doublewrite").expect("is there");
+            store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+        }
+        sim.set_capacity(Some(sim.used()));
+        let pages: Vec<u64> = (1..=200).collect();
+        write(&store, &mut Batch::new(200), &pages, 1).expect("data and doublewrite have room");
+        // A start on a full disk that finds no area works with what there is.
+        drop(store);
+        disk.remove("doublewrite").expect("is there");
+        disk.sync_dir("").expect("sync");
+        sim.set_capacity(Some(sim.used()));
+        let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+        assert!(matches!(write(&store, &mut Batch::new(4), &[3], 2), Err(StoreError::NoSpace)));
+        assert_eq!(generation(&store, PageNo(3)).expect("as it was"), 1);
+        sim.set_capacity(None);
+        write(&store, &mut Batch::new(4), &[3], 2).expect("room again");
+    }
+}
+
+#[test]
+fn room_is_reserved_for_pages_in_holes() {
+    let (sim, disk) = disk(13);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    store.punch(PageNo(64), 64).expect("punch");
+    let punched = sim.used();
+    store.reserve(PageNo(64), 32).expect("room");
+    assert_eq!(sim.used(), punched + 32 * PAGE_BYTES as u64);
+    sim.set_capacity(Some(sim.used()));
+    assert!(matches!(store.reserve(PageNo(90), 10), Err(StoreError::NoSpace)));
+    store.reserve(PageNo(70), 10).expect("has room already");
+    write(&store, &mut Batch::new(4), &[64, 95], 1).expect("has room");
+    assert!(matches!(write(&store, &mut Batch::new(4), &[64, 96], 2), Err(StoreError::NoSpace)));
+}
+
+/// A write into a hole finds room for a part of the page. The copies may be written over all the same, by this process and by the next.
+#[test]
+fn a_page_torn_in_a_hole_of_a_full_disk_keeps_no_other_from_being_written() {
+    let mut torn = 0;
+    for seed in 0..40 {
+        for reopened in [false, true] {
+            let (sim, disk) = disk(seed);
+            let mut store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+            write(&store, &mut Batch::new(4), &[7], 1).expect("write");
+            store.punch(PageNo(64), 64).expect("punch");
+            sim.plan_write("data", 1, WriteFault::Full);
+            assert!(matches!(write(&store, &mut Batch::new(4), &[70], 1), Err(StoreError::NoSpace)));
+            sim.set_capacity(Some(sim.used()));
+            torn += u32::from(matches!(generation(&store, PageNo(70)), Err(StoreError::Checksum { .. })));
+            if reopened {
+                drop(store);
+                store = PageStore::open(&disk, StoreConfig::default()).expect("starts on a full disk");
+            }
+            write(&store, &mut Batch::new(4), &[7], 2).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            assert_eq!(generation(&store, PageNo(7)).expect("written"), 2);
+            sim.set_capacity(None);
+            write(&store, &mut Batch::new(4), &[70], 1).expect("room again");
+            assert_eq!(generation(&store, PageNo(70)).expect("written"), 1);
+        }
+    }
+    assert!(torn > 0, "no page was torn");
+}
+
+#[test]
+fn a_batch_keeps_the_pages_it_is_told_to() {
+    let mut batch = Batch::new(4);
+    for page in [2u64, 5, 7, 9] {
+        fill(batch.push(PageNo(page)), PageNo(page), 1);
+    }
+    batch.keep([1, 3].into_iter());
+    assert_eq!(batch.pages(), [PageNo(5), PageNo(9)]);
+    let numbers: Vec<PageNo> = (0..batch.len()).map(|place| header::page_no(batch.image(place))).collect();
+    assert_eq!(numbers, batch.pages());
+}
+
+#[test]
 fn nothing_is_written_after_a_failed_sync() {
     let (sim, disk) = disk(5);
     let store = PageStore::create(&disk, StoreConfig::default()).expect("create");

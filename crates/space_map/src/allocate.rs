@@ -23,9 +23,15 @@ impl SpaceMap {
             // A neighbour is wanted for speed only.
             let _ = self.try_read_region(mtr, region_of(extent_of(near)));
         }
+        // Nothing more can be reserved: only what is known to have room is given out.
+        let mut is_full = false;
         loop {
-            let picked = self.index.lock().pick(owner, kind.extent(), near, |region| !busy.contains(&region));
+            let allowed = |extent| !busy.contains(&region_of(extent)) && (!is_full || self.backed.lock().has(extent));
+            let picked = self.index.lock().pick(owner, kind.extent(), near, allowed);
             let Some(candidate) = picked else {
+                if is_full {
+                    return Err(SpaceError::Full);
+                }
                 // There may be room that nobody has seen since the start.
                 let unread = self.index.lock().last_unread(&busy);
                 if let Some(region) = unread {
@@ -42,7 +48,13 @@ impl SpaceMap {
                 continue;
             };
             let extent = extent_of(candidate.page);
-            self.grow_to((extent + 1) * EXTENT_PAGES)?;
+            match self.back(extent) {
+                Err(SpaceError::Full) if !is_full => {
+                    is_full = true;
+                    continue;
+                }
+                backed => backed?,
+            }
             let Some(map) = self.latch_map(mtr, region_of(extent))? else {
                 busy.push(region_of(extent));
                 continue;

@@ -91,6 +91,7 @@ impl SpaceMap {
                 freed += u64::from(count);
             }
         }
+        chosen.iter().for_each(|(extent, _)| self.backed.lock().punched(*extent));
         let mut index = self.index.lock();
         for &(extent, set) in &chosen {
             index.open_up(extent, set);

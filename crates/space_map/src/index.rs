@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use base::{EXTENT_PAGES, IndexId, PageNo};
 
-use crate::layout::{ExtentKind, REGION_EXTENTS, SELF, extent_of, first_page, region_of};
+use crate::layout::{ExtentKind, REGION_EXTENTS, SELF, extent_of, first_page};
 
 /// Pages that an index takes from mixed extents before it gets extents of its own.
 pub(crate) const SMALL_PAGES: u64 = 32;
@@ -155,9 +155,9 @@ impl Index {
         self.free.len() as u64
     }
 
-    /// Finds a page for `owner`, in a region that `allowed` lets pass. `None`: a new region is needed.
+    /// Finds a page for `owner`, in an extent that `allowed` lets pass. `None`: a new region is needed.
     pub fn pick(&self, owner: IndexId, kind: ExtentKind, near: Option<PageNo>, allowed: impl Fn(u64) -> bool) -> Option<Candidate> {
-        let allowed = |extent: &u64| allowed(region_of(*extent));
+        let allowed = |extent: &u64| allowed(*extent);
         let in_extent = |extent: u64, after: u32, kind: ExtentKind| {
             let bit = free_bit(self.extents[extent as usize].used, after)?;
             Some(Candidate { page: PageNo(first_page(extent).0 + u64::from(bit)), kind })

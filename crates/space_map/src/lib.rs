@@ -12,6 +12,8 @@
 //! 3. The index in memory changes under the map page's latch too. It may call a page used that is free (an index being dropped), never the other way round.
 //! 4. Pages of a dropped index are forgotten by the pool and punched out of the file only when the record that frees them is durable, and given out
 //!    again only after that.
+//! 5. A page is given out only when it has room on the device: its extent is new at the file's end, or was reserved (`backed.rs`). So what is acknowledged can
+//!    be written however full the disk gets.
 //!
 //! # Lock order
 //! B+tree page latches → map page latches, ascending; one out of order is tried, not waited for → the index's mutex (never held while a latch is taken).
@@ -20,6 +22,7 @@
 //! [`SpaceMap::allocate`], then `layout.rs`.
 
 mod allocate;
+mod backed;
 mod drop_index;
 mod error;
 mod image;

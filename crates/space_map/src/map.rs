@@ -7,9 +7,12 @@ use buffer_pool::{BufferPool, Mtr, PoolError};
 use page_store::{PageType, StoreError};
 use sync::{Mutex, Rank};
 
+use crate::backed::Backed;
 use crate::error::SpaceError;
 use crate::index::Index;
-use crate::layout::{self, Change, ExtentKind, MAP_PAGE, REGION_EXTENTS, REGION_PAGES, SELF, extent_of, is_map_page, map_page, region_of};
+use crate::layout::{
+    self, Change, ExtentKind, MAP_PAGE, REGION_EXTENTS, REGION_PAGES, SELF, extent_of, first_page, is_map_page, map_page, region_of,
+};
 
 /// Map pages that are read ahead when all are wanted.
 const REGIONS_AHEAD: usize = 32;
@@ -49,12 +52,14 @@ pub struct SpaceUsage {
 pub struct SpaceMap {
     pub(crate) pool: Arc<BufferPool>,
     pub(crate) index: Mutex<Index>,
+    /// Leaf latch.
+    pub(crate) backed: Mutex<Backed>,
 }
 
 impl SpaceMap {
     /// Makes the first map page of an empty file. Durable with the log, as any change.
     pub fn create(pool: Arc<BufferPool>) -> Result<Arc<SpaceMap>, SpaceError> {
-        let map = SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, Index::default()) };
+        let map = SpaceMap::with(pool, Index::default());
         map.pool.wal().ensure_space().map_err(PoolError::Wal)?;
         map.make_region(0)?;
         Ok(Arc::new(map))
@@ -69,12 +74,16 @@ impl SpaceMap {
         while map_exists(&pool, regions)? {
             regions += 1;
         }
-        let map = SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, Index::unread(regions)) };
+        let map = SpaceMap::with(pool, Index::unread(regions));
         map.read_region(0)?;
         if !map.index.lock().has_region(0) {
             return Err(SpaceError::Pool(PoolError::Store(StoreError::Unwritten { page: map_page(0) })));
         }
         Ok(Arc::new(map))
+    }
+
+    fn with(pool: Arc<BufferPool>, index: Index) -> SpaceMap {
+        SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, index), backed: Mutex::new(Rank::Leaf, Backed::default()) }
     }
 
     /// Reads a region's map page if nobody has. Called with no map page latched but lower ones.
@@ -135,7 +144,7 @@ impl SpaceMap {
     /// Begins a region, in a mini-transaction of its own: the caller's may still have to give up without a change.
     pub(crate) fn make_region(&self, region: u64) -> Result<(), SpaceError> {
         let page = map_page(region);
-        self.grow_to(page.0 + 1)?;
+        self.back(extent_of(page))?;
         let mut mtr = Mtr::begin(&self.pool);
         let map = mtr.latch_unread(page)?;
         let mut index = self.index.lock();
@@ -219,8 +228,26 @@ impl SpaceMap {
         Ok(())
     }
 
+    /// Sees to it that the file reaches over an extent, and has room for all of it. One call of the system for an extent that was punched out, or was there
+    /// when the server started.
+    pub(crate) fn back(&self, extent: u64) -> Result<(), SpaceError> {
+        let begun = {
+            let backed = self.backed.lock();
+            if backed.has(extent) {
+                return Ok(());
+            }
+            backed.begin()
+        };
+        self.grow_to((extent + 1) * EXTENT_PAGES)?;
+        if !self.backed.lock().has(extent) {
+            self.with_room(|| self.pool.store().reserve(first_page(extent), EXTENT_PAGES))?;
+            self.backed.lock().reserved(begun, extent..extent + 1);
+        }
+        Ok(())
+    }
+
     /// Makes the file reach to `pages`, in steps that get larger with it.
-    pub(crate) fn grow_to(&self, pages: u64) -> Result<(), SpaceError> {
+    fn grow_to(&self, pages: u64) -> Result<(), SpaceError> {
         const STEP_MIN: u64 = 256; // 4 MiB
         const STEP_MAX: u64 = 4096; // 64 MiB
         let store = self.pool.store();
@@ -228,16 +255,24 @@ impl SpaceMap {
         if pages <= now {
             return Ok(());
         }
+        let begun = self.backed.lock().begin();
         let step = (now / 8).clamp(STEP_MIN, STEP_MAX);
-        let grown = match store.grow(pages.max(now + step)) {
-            // A little may fit where the step does not; and log that only backups and the archive want gives way.
-            Err(StoreError::NoSpace) => match store.grow(pages) {
-                Err(StoreError::NoSpace) if self.pool.wal().give_up_kept() => store.grow(pages),
-                other => other,
-            },
+        let added = match store.grow(pages.max(now + step)) {
+            // A little may fit where the step does not.
+            Err(StoreError::NoSpace) => self.with_room(|| store.grow(pages))?,
+            other => other.map_err(PoolError::Store)?,
+        };
+        self.backed.lock().reserved(begun, added.start.div_ceil(EXTENT_PAGES)..added.end / EXTENT_PAGES);
+        Ok(())
+    }
+
+    /// Asks for room; log that only backups and the archive want gives way.
+    fn with_room<T>(&self, ask: impl Fn() -> Result<T, StoreError>) -> Result<T, SpaceError> {
+        let got = match ask() {
+            Err(StoreError::NoSpace) if self.pool.wal().give_up_kept() => ask(),
             other => other,
         };
-        grown.map_err(|error| match error {
+        got.map_err(|error| match error {
             StoreError::NoSpace => SpaceError::Full,
             other => SpaceError::Pool(PoolError::Store(other)),
         })

@@ -313,6 +313,117 @@ fn a_full_disk_is_an_error_and_the_map_goes_on() {
     allocate(&pool, &map, IndexId(1), PageKind::Leaf, None).expect("room again");
 }
 
+/// Fills the disk with another file, but for this much.
+fn fill_disk(sim: &SimDisk, disk: &Arc<dyn Disk>, left: u64) {
+    const CAPACITY: u64 = 200 << 20;
+    sim.set_capacity(Some(CAPACITY));
+    let other = disk.open("other", env::OpenMode::Create, env::FileKind::Buffered).expect("makes");
+    other.reserve(0..CAPACITY - sim.used() - left).expect("there is room for it");
+}
+
+/// Allocates until there is no room; then all that was given out is written and checked.
+fn allocate_until_full(pool: &BufferPool, map: &SpaceMap, owner: IndexId) -> u64 {
+    let mut given = 0;
+    loop {
+        match allocate(pool, map, owner, PageKind::Leaf, None) {
+            Ok(_) => given += 1,
+            Err(error) => {
+                assert!(matches!(error, SpaceError::Full), "{error}");
+                break;
+            }
+        }
+        if given % 10 == 0 {
+            pool.flush_all().expect("what was given out has room");
+            checkpoint(pool).expect("checkpoint");
+        }
+    }
+    pool.flush_all().expect("what was given out has room");
+    map.check().expect("the index equals the map pages");
+    given
+}
+
+/// The space of a dropped index goes to others; who is given its pages then is told, not who writes them later.
+#[test]
+fn pages_in_holes_are_given_out_only_with_room() {
+    let (sim, disk) = sim(11);
+    let (pool, map) = create(&disk);
+    for i in 0..1200u32 {
+        allocate(&pool, &map, IndexId(1 + i % 2), PageKind::Leaf, None).expect("page");
+        if i % 30 == 0 {
+            pool.flush_all().expect("flush");
+            checkpoint(&pool).expect("checkpoint");
+        }
+    }
+    pool.flush_all().expect("flush");
+    checkpoint(&pool).expect("checkpoint");
+    assert_eq!(map.free_index(IndexId(1)).expect("drop"), 600);
+    fill_disk(&sim, &disk, 3 << 20);
+    // Three extents' worth, and what is left of extents that have room.
+    let given = allocate_until_full(&pool, &map, IndexId(3));
+    assert!((3 * 60..3 * 64 + 200).contains(&given), "{given}");
+    // What is freed page by page keeps its room.
+    let mut mine = Vec::new();
+    for extent in 0..20 {
+        let pages = (0..EXTENT_PAGES).map(|page| PageNo(extent * EXTENT_PAGES + page));
+        mine.extend(pages.filter(|page| map.owner_of(*page).expect("map page") == Some(IndexId(3))));
+    }
+    mine[..50].iter().for_each(|page| free(&pool, &map, *page).expect("freed"));
+    assert!(allocate_until_full(&pool, &map, IndexId(3)) >= 50);
+    disk.remove("other").expect("is there");
+    disk.sync_dir("").expect("sync");
+    for _ in 0..400 {
+        allocate(&pool, &map, IndexId(3), PageKind::Leaf, None).expect("room again");
+        pool.flush_all().expect("flush");
+        checkpoint(&pool).expect("checkpoint");
+    }
+}
+
+/// A restored data file has holes wherever nothing was written, in extents that are used, too.
+#[test]
+fn pages_of_a_sparse_file_are_given_out_only_with_room() {
+    let (sim, disk) = sim(12);
+    let (pool, map) = create(&disk);
+    for i in 0..300 {
+        allocate(&pool, &map, IndexId(1), PageKind::Leaf, None).expect("page");
+        if i % 30 == 0 {
+            pool.flush_all().expect("flush");
+            checkpoint(&pool).expect("checkpoint");
+        }
+    }
+    pool.flush_all().expect("flush");
+    checkpoint(&pool).expect("checkpoint");
+    pool.wal().wait_durable(pool.wal().lsn_head()).expect("durable");
+    // As a restore writes it: what was never written is not written now.
+    let unused = (1..pool.store().page_count()).map(PageNo).filter(|page| map.owner_of(*page).expect("map page").is_none());
+    unused.for_each(|page| pool.store().punch(page, 1).expect("punch"));
+    drop((pool, map));
+    sim.kill();
+    let (pool, map) = recover(&disk).expect("recovers");
+    fill_disk(&sim, &disk, 1 << 20);
+    let given = allocate_until_full(&pool, &map, IndexId(1));
+    assert!(given < 70, "{given}");
+}
+
+/// One call of the system for each extent that is used again, none for those that are new.
+#[test]
+fn an_extent_is_reserved_once() {
+    let (sim, disk) = sim(13);
+    let (pool, map) = create(&disk);
+    let mut calls = [0; 2];
+    for calls in &mut calls {
+        let before = sim.counts().reserves;
+        for _ in 0..640 {
+            allocate(&pool, &map, IndexId(1), PageKind::Leaf, None).expect("page");
+            pool.flush_all().expect("flush");
+            checkpoint(&pool).expect("checkpoint");
+        }
+        *calls = sim.counts().reserves - before;
+        map.free_index(IndexId(1)).expect("drop");
+    }
+    // The first time the file grows in steps, and has some extents from the beginning; the second time all are used again.
+    assert!(calls[0] <= 8 && (10..=12).contains(&calls[1]), "{calls:?}");
+}
+
 #[test]
 fn threads_get_different_pages() {
     let (_sim, disk) = sim(6);
