@@ -183,7 +183,7 @@ impl Online {
             match judged {
                 Ok(()) => images.extend_from_slice(image),
                 Err(StoreError::Unwritten { .. }) => {}
-                Err(StoreError::Checksum { .. } | StoreError::Misdirected { .. } | StoreError::Stale { .. }) => {
+                Err(StoreError::Checksum { .. } | StoreError::Misdirected { .. } | StoreError::Stale { .. } | StoreError::Ahead { .. }) => {
                     return Err(Error::DamagedPage(page));
                 }
                 Err(error) => return Err(error.into()),

@@ -60,7 +60,8 @@ impl BufferPool {
                     | StoreError::Checksum { .. }
                     | StoreError::Misdirected { .. }
                     | StoreError::Stale { .. }
-                    | StoreError::Behind { .. },
+                    | StoreError::Behind { .. }
+                    | StoreError::Ahead { .. },
                 ) => {
                     buffer.fill(0);
                     Ok(())

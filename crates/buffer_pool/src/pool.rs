@@ -17,7 +17,7 @@ use crate::guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 use crate::mapping::Mapping;
 use crate::park::ParkingLot;
 use crate::read_ahead::ReadAhead;
-use crate::redo::Skipped;
+use crate::redo::{NewestMet, Skipped};
 use crate::replacement::Replacement;
 use crate::stats::{Stats, StatsSnapshot};
 use crate::word::{self, Acquired, Word};
@@ -69,6 +69,7 @@ pub struct BufferPool {
     pub(crate) cleaner_asked: AtomicBool,
     pub(crate) ahead: ReadAhead,
     pub(crate) skipped: Skipped,
+    pub(crate) newest_met: NewestMet,
     pub(crate) stats: Stats,
     store: Arc<PageStore>,
     wal: Arc<Wal>,
@@ -103,6 +104,7 @@ impl BufferPool {
             cleaner_asked: AtomicBool::new(false),
             ahead: ReadAhead::new(config.frames),
             skipped: Skipped::new(),
+            newest_met: NewestMet::new(),
             stats: Stats::default(),
             store,
             wal,

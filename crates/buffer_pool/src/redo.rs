@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::{Lsn, Malformed, PageNo};
 use page_store::{Lacking, header};
-use sync::atomic::{AtomicUsize, Ordering};
+use sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sync::{Mutex, Rank};
 
 use crate::error::PoolError;
@@ -131,7 +131,37 @@ impl Skipped {
     }
 }
 
+/// The highest LSN of the pages that redo has met, and whose it is.
+pub(crate) struct NewestMet {
+    /// Looked at without the latch. Relaxed: redo is over when the answer is asked for.
+    lsn: AtomicU64,
+    page: Mutex<(Lsn, PageNo)>,
+}
+
+impl NewestMet {
+    pub(crate) fn new() -> NewestMet {
+        NewestMet { lsn: AtomicU64::new(0), page: Mutex::new(Rank::Leaf, (Lsn::NONE, PageNo::NONE)) }
+    }
+
+    fn note(&self, page: PageNo, lsn: Lsn) {
+        if lsn.0 > self.lsn.load(Ordering::Relaxed) {
+            let mut newest = self.page.lock();
+            if lsn > newest.0 {
+                *newest = (lsn, page);
+                self.lsn.store(lsn.0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
 impl BufferPool {
+    /// The page with the highest LSN that redo has met, and that LSN. One behind the end of the log says that an end of the log was lost which had been
+    /// durable: a page is written only after what it holds is in the log.
+    pub fn redo_newest(&self) -> (PageNo, Lsn) {
+        let (lsn, page) = *self.newest_met.page.lock();
+        (page, lsn)
+    }
+
     /// Does a whole record again: for each page it names, all its operations if the page's LSN is below the record's end. `start` and `end` are the
     /// record's place in the log. Operations on no page are the engine's and are passed over.
     pub fn redo_record(&self, start: Lsn, end: Lsn, body: &[u8], handlers: &RedoHandlers) -> Result<(), PoolError> {
@@ -213,6 +243,7 @@ impl BufferPool {
             self.drop_unread(cell, page, frame);
             return Ok(ops.first().map(|op| op.start));
         }
+        self.newest_met.note(page, header::lsn(bytes));
         let mut changed = false;
         for record in ops.chunk_by(|a, b| a.end == b.end) {
             let first = record[0];

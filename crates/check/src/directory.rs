@@ -8,6 +8,7 @@ use catalog::Catalog;
 use engine::offline::{CheckpointFacts, read_checkpoint};
 use engine::{Engine, EngineConfig};
 use env::{Disk, OverlayDisk, RealClock};
+use page_store::PageStore;
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
@@ -45,6 +46,8 @@ pub struct Recovered {
     pub(crate) unfinished: HashSet<TxnId>,
     /// Ids from here on were never given out.
     pub(crate) next_txn: Option<TxnId>,
+    /// What recovery has read and written pages by, where the log was applied: it knows which have changes that the log does not have.
+    pub(crate) store: Option<Arc<PageStore>>,
 }
 
 impl std::fmt::Debug for Recovered {
@@ -153,9 +156,11 @@ impl Source<'_> {
         }
         report.progress("recovery", 1, 1);
         let next_txn = Some(engine.txns().next_id());
+        let store = Some(Arc::clone(engine.pool().store()));
         drop(catalog);
         drop(engine);
-        Ok(Recovered { disk: overlay, checkpoint, whole: true, settled, unfinished: rest.unfinished.into_iter().collect(), next_txn })
+        let unfinished = rest.unfinished.into_iter().collect();
+        Ok(Recovered { disk: overlay, checkpoint, whole: true, settled, unfinished, next_txn, store })
     }
 
     /// The directory without its log. From the beginning: what a recovery that stopped halfway has written is of no moment at all. Torn pages are restored.
@@ -164,7 +169,7 @@ impl Source<'_> {
         let disk: Arc<dyn Disk> = Arc::<OverlayDisk>::clone(&overlay);
         files::restore_torn_pages(&disk, report);
         self.judge_scratch(&overlay)?;
-        Ok(Recovered { disk, next_txn: None, checkpoint, whole: false, settled: false, unfinished: HashSet::new() })
+        Ok(Recovered { disk, next_txn: None, checkpoint, whole: false, settled: false, unfinished: HashSet::new(), store: None })
     }
 
     /// The newest checkpoint of the directory as it lies there; `None` when none can be read.

@@ -155,7 +155,12 @@ fn check_page(shared: &Shared<'_>, recovered: &Recovered, page: PageNo, image: &
     let object = owner.filter(|owner| !owner.is_none() && *owner != MapImage::MAP_OWNER).map(|owner| format!("index {owner}"));
     let error = |what: String| shared.report.error(DATA, Some(page), object.as_deref(), what);
     match judged {
-        Ok(()) => {}
+        Ok(()) => {
+            let lsn = header::lsn(image);
+            if recovered.store.as_ref().is_some_and(|store| store.is_ahead(page, lsn)) && owner != Some(IndexId::NONE) {
+                error(format!("has changes up to {lsn}, behind the end of the log: that end of the log is lost"));
+            }
+        }
         // Free, or of a state that is not known to be whole.
         Err(Unreadable::Unwritten) if owner.is_none_or(IndexId::is_none) => return,
         Err(unreadable) if owner.is_some_and(IndexId::is_none) => {

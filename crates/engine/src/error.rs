@@ -130,6 +130,7 @@ impl From<page_store::StoreError> for Error {
             | StoreError::Misdirected { page, .. }
             | StoreError::Stale { page }
             | StoreError::Behind { page }
+            | StoreError::Ahead { page, .. }
             | StoreError::Unwritten { page } => *page,
             StoreError::Io(_) | StoreError::Format(_) => return Error::Io(error.to_string()),
         };

@@ -11,6 +11,7 @@
 //! 4. A page that redo needs and that is broken, gone or too old costs those who need it, not the start: it is left as it is, redo passes over it, reading
 //!    it is an error, and checkpoints keep the log from its first missing change on (up to a share of the log's capacity; then they name it). Pages of the
 //!    engine itself (space map, dictionary, counters) refuse the start.
+//! 5. No page has changes from behind the log's end. One that redo meets refuses the start before the log goes on; any other is damaged for who reads it.
 
 use crate::background::UNDO_MEMORY_TIMES_MAX;
 use crate::checkpoint::Payload;
@@ -179,6 +180,8 @@ fn recover(
         warn: &*config.on_warning,
     };
     let report = redo.run(&mut reader, &mut learned)?;
+    refuse_lost_end(&pool, reader.end_of_valid())?;
+    pool.store().log_ended_at(reader.end_of_valid());
     wal.start_after_recovery(reader.end_of_valid())?;
     let space = SpaceMap::open(Arc::clone(&pool))?;
     leave_damaged(&pool, &space, &*config.on_warning)?;
@@ -187,6 +190,20 @@ fn recover(
         tell(note, &report, &transactions);
     }
     Ok(Opened { wal, pool, space, undo, payload, transactions, counters: learned.counters, leftovers: learned.leftovers, redo: report })
+}
+
+/// A page may be on disk only when the log is durable up to its LSN. One from behind the log's end says that the end was lost: commits that were acknowledged, and
+/// going on would lose new ones, too, as redo would take their changes of that page for done. Pages that redo has not met are judged when they are read
+/// ([`PageStore::log_ended_at`]).
+fn refuse_lost_end(pool: &BufferPool, end: Lsn) -> Result<()> {
+    let (page, lsn) = pool.redo_newest();
+    if lsn <= end {
+        return Ok(());
+    }
+    let what = format!(
+        "the log ends at {end}, and page {page} of the file data has changes up to {lsn}: the last part of the log is lost or damaged, and what was committed there; the log was left as it is. Put the files of the directory log back as they were, restore from a backup (altiplano restore), or read what can be read (altiplano salvage)"
+    );
+    Err(Error::Corruption { page, what })
 }
 
 /// Judges the pages that redo has passed over, and those that a start before could do nothing for. Redo may pass over a page that was freed, and perhaps punched out

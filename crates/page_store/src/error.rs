@@ -1,6 +1,6 @@
 //! What can go wrong with a page on disk; variants differ by what the caller can do.
 
-use base::PageNo;
+use base::{Lsn, PageNo};
 
 /// Error of the page store.
 #[derive(Debug)]
@@ -31,6 +31,13 @@ pub enum StoreError {
         /// The page asked for.
         page: PageNo,
     },
+    /// A whole page with changes that are behind the end of the log as it was when the store was opened: that end is lost, and with it what belongs to them.
+    Ahead {
+        /// The page asked for.
+        page: PageNo,
+        /// Up to which position its changes reach.
+        lsn: Lsn,
+    },
     /// Nothing was ever written there (or it was punched out).
     Unwritten {
         /// The page asked for.
@@ -54,6 +61,12 @@ impl std::fmt::Display for StoreError {
             }
             StoreError::Behind { page } => {
                 write!(f, "data file: page {page} lacks changes that recovery could not do again on what is on disk")
+            }
+            StoreError::Ahead { page, lsn } => {
+                write!(
+                    f,
+                    "data file: page {page} has changes up to {lsn}, behind the end of the log at the start: that end of the log is lost"
+                )
             }
             StoreError::Unwritten { page } => write!(f, "data file: page {page} was never written"),
             StoreError::Format(what) => write!(f, "data file: {what}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use base::{IndexId, PAGE_BYTES, PageNo};
+use base::{IndexId, Lsn, PAGE_BYTES, PageNo};
 use env::{AlignedBuf, Disk, File, FileKind, OpenMode, ReadPiece};
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sync::{Mutex, Rank};
@@ -84,6 +84,7 @@ enum Damage {
     Misdirected { found: PageNo },
     Stale,
     Behind,
+    Ahead(Lsn),
 }
 
 impl Damage {
@@ -94,6 +95,7 @@ impl Damage {
             StoreError::Misdirected { found, .. } => Some(Damage::Misdirected { found: *found }),
             StoreError::Stale { .. } => Some(Damage::Stale),
             StoreError::Behind { .. } => Some(Damage::Behind),
+            StoreError::Ahead { lsn, .. } => Some(Damage::Ahead(*lsn)),
             _ => None,
         }
     }
@@ -104,6 +106,7 @@ impl Damage {
             Damage::Misdirected { found } => StoreError::Misdirected { page, found },
             Damage::Stale => StoreError::Stale { page },
             Damage::Behind => StoreError::Behind { page },
+            Damage::Ahead(lsn) => StoreError::Ahead { page, lsn },
         }
     }
 }
@@ -128,6 +131,8 @@ pub struct PageStore {
     write: Mutex<LastBatch>,
     written: Written,
     lacking: LackingPages,
+    /// Where the log ended when it was recovered; see [`PageStore::log_ended_at`].
+    log_end: AtomicU64,
     stats: StoreStats,
     /// Pages found damaged and not written since.
     damaged: Mutex<BTreeMap<PageNo, Damage>>,
@@ -213,6 +218,7 @@ impl PageStore {
             write: Mutex::new(Rank::DataFile, LastBatch { number: batch_number, unfinished: false }),
             written: Written::new(),
             lacking: LackingPages::new(),
+            log_end: AtomicU64::new(u64::MAX),
             stats: StoreStats::default(),
             damaged: Mutex::new(Rank::Leaf, BTreeMap::new()),
             observer: OnceLock::new(),
@@ -338,6 +344,7 @@ impl PageStore {
         match header::inspect(image, page) {
             Verdict::Good if !self.written.agrees(page, image) => Err(StoreError::Stale { page }),
             Verdict::Good | Verdict::Unwritten if self.lacking.is_behind(page, header::lsn(image)) => Err(StoreError::Behind { page }),
+            Verdict::Good if self.is_ahead(page, header::lsn(image)) => Err(StoreError::Ahead { page, lsn: header::lsn(image) }),
             Verdict::Good => Ok(()),
             // Zeros where something was written are what a first write that was lost leaves.
             Verdict::Unwritten if self.written.knows(page) => Err(StoreError::Stale { page }),
@@ -345,6 +352,18 @@ impl PageStore {
             Verdict::BadChecksum => Err(StoreError::Checksum { page }),
             Verdict::Misdirected(found) => Err(StoreError::Misdirected { page, found }),
         }
+    }
+
+    /// The log ended here when it was recovered, and goes on from here. A page with a later LSN that this process has not written is of a log whose end was lost
+    /// (bits that turned over in it, a sync that never was): who changes such a page would log changes that redo then takes for done. It is damaged.
+    pub fn log_ended_at(&self, end: Lsn) {
+        // Relaxed, as all loads of it: who reads pages was told of the recovery's end by other means.
+        self.log_end.store(end.0, Ordering::Relaxed);
+    }
+
+    /// Whether a page with this LSN has changes of a log whose end was lost.
+    pub fn is_ahead(&self, page: PageNo, lsn: Lsn) -> bool {
+        lsn.0 > self.log_end.load(Ordering::Relaxed) && !self.written.touched(page)
     }
 
     /// Reads the places of consecutive pages as they are, unverified; for backups, which judge each page by its header. A page that is being
@@ -449,7 +468,7 @@ impl PageStore {
             from = to;
         }
         // An error leaves old images and new ones; which, nobody knows until they are written again.
-        pages.iter().for_each(|page| self.written.note(*page, 0));
+        pages.iter().for_each(|page| self.written.doubt(*page));
         self.data.write_many(&pieces)?;
         let end = pages.iter().map(|page| page.0 + 1).max().unwrap_or(0);
         self.page_count.fetch_max(end, Ordering::AcqRel);
@@ -510,7 +529,7 @@ impl PageStore {
         assert!(first.0 > 0, "page 0 is not free");
         let end = (first.0 + count).min(self.page_count());
         if first.0 < end {
-            (first.0..end).for_each(|page| self.written.note(PageNo(page), 0));
+            (first.0..end).for_each(|page| self.written.doubt(PageNo(page)));
             self.data.punch_hole(first.0 * PAGE_BYTES as u64, (end - first.0) * PAGE_BYTES as u64)?;
             self.forget_damage((first.0..end).map(PageNo));
         }

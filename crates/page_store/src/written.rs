@@ -13,7 +13,12 @@ use crate::header::checksum;
 /// Pages of one piece of the table: 32 KiB.
 const PIECE_PAGES: usize = 8192;
 
-/// Checksums by page; 0 = not known.
+/// Of a page that this process has not written.
+const NEVER: u32 = 0;
+/// Of one that it has written or punched out, and which image of it lies there is not known.
+const IN_DOUBT: u32 = 1;
+
+/// Checksums by page. The two that stand for something else count as the next one.
 pub(crate) struct Written {
     pieces: RwLock<Vec<Option<Box<[AtomicU32]>>>>,
 }
@@ -26,38 +31,53 @@ impl Written {
     /// Whether an image is the one that was written last, as far as is known.
     pub fn agrees(&self, page: PageNo, image: &[u8]) -> bool {
         let known = self.get(page);
-        known == 0 || known == checksum(image)
+        known <= IN_DOUBT || known == tag(checksum(image))
     }
 
     /// Whether this process wrote the page, and has not punched it out since.
     pub fn knows(&self, page: PageNo) -> bool {
-        self.get(page) != 0
+        self.get(page) > IN_DOUBT
+    }
+
+    /// Whether this process has written the page, or tried to.
+    pub fn touched(&self, page: PageNo) -> bool {
+        self.get(page) != NEVER
     }
 
     fn get(&self, page: PageNo) -> u32 {
         let pieces = self.pieces.read();
         let piece = pieces.get(page.0 as usize / PIECE_PAGES).and_then(Option::as_ref);
         // Relaxed: who reads a page from disk was told of the end of its write by a latch.
-        piece.map_or(0, |piece| piece[page.0 as usize % PIECE_PAGES].load(Ordering::Relaxed))
+        piece.map_or(NEVER, |piece| piece[page.0 as usize % PIECE_PAGES].load(Ordering::Relaxed))
     }
 
-    /// A page's image is in place; 0 to forget it.
+    /// A page's image with this checksum is in place.
     pub fn note(&self, page: PageNo, checksum: u32) {
+        self.set(page, tag(checksum));
+    }
+
+    /// A page is written from now on, or was punched out.
+    pub fn doubt(&self, page: PageNo) {
+        self.set(page, IN_DOUBT);
+    }
+
+    fn set(&self, page: PageNo, value: u32) {
         let (no, at) = (page.0 as usize / PIECE_PAGES, page.0 as usize % PIECE_PAGES);
         if let Some(Some(piece)) = self.pieces.read().get(no) {
-            piece[at].store(checksum, Ordering::Relaxed);
-            return;
-        }
-        if checksum == 0 {
+            piece[at].store(value, Ordering::Relaxed);
             return;
         }
         let mut pieces = self.pieces.write();
         if pieces.len() <= no {
             pieces.resize_with(no + 1, || None);
         }
-        let piece = pieces[no].get_or_insert_with(|| (0..PIECE_PAGES).map(|_| AtomicU32::new(0)).collect());
-        piece[at].store(checksum, Ordering::Relaxed);
+        let piece = pieces[no].get_or_insert_with(|| (0..PIECE_PAGES).map(|_| AtomicU32::new(NEVER)).collect());
+        piece[at].store(value, Ordering::Relaxed);
     }
+}
+
+fn tag(checksum: u32) -> u32 {
+    checksum.max(IN_DOUBT + 1)
 }
 
 #[cfg(test)]
@@ -71,8 +91,13 @@ mod tests {
         assert!(written.agrees(PageNo(20_000), &image), "nothing is known");
         written.note(PageNo(20_000), 7);
         assert!(written.agrees(PageNo(20_000), &image) && !written.agrees(PageNo(20_000), &[8, 0, 0, 0]));
-        written.note(PageNo(20_000), 0);
-        written.note(PageNo(90_000), 0);
+        assert!(written.knows(PageNo(20_000)) && !written.touched(PageNo(20_001)));
+        written.doubt(PageNo(20_000));
         assert!(written.agrees(PageNo(20_000), &[8, 0, 0, 0]));
+        assert!(!written.knows(PageNo(20_000)) && written.touched(PageNo(20_000)));
+        for checksum in [0, 1] {
+            written.note(PageNo(90_000), checksum);
+            assert!(written.knows(PageNo(90_000)) && written.agrees(PageNo(90_000), &[checksum as u8, 0, 0, 0]));
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use base::{IndexId, PAGE_BYTES, PageNo};
+use base::{IndexId, Lsn, PAGE_BYTES, PageNo};
 use env::{AlignedBuf, Disk, ReadFault, SimDisk, WriteFault};
 use page_store::{Batch, PageStore, PageType, StoreConfig, StoreError, header};
 use sync::{Mutex, Rank};
@@ -239,6 +239,41 @@ fn a_batch_that_failed_halfway_leaves_pages_that_can_be_read() {
     write(&store, &mut batch, &[20, 40], 3).expect("written again");
     assert_eq!((generation(&store, PageNo(20)).expect("read"), generation(&store, PageNo(40)).expect("read")), (3, 3));
     assert_eq!(store.stats().pages_broken.load(Ordering::Relaxed), 0);
+}
+
+/// Pages of a log whose end was lost are told from those that this process has written since.
+#[test]
+fn pages_with_changes_behind_the_end_of_the_log_are_damaged_unless_they_were_written_since() {
+    let (sim, disk) = disk(14);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    let write_at = |store: &PageStore, page: u64, generation: u8, lsn: u64| {
+        let mut batch = Batch::new(1);
+        let image = batch.push(PageNo(page));
+        fill(image, PageNo(page), generation);
+        header::set_lsn(image, Lsn(lsn));
+        store.write_batch(&mut batch)
+    };
+    for (page, lsn) in [(2, 1000), (3, 1001), (4, 5000)] {
+        write_at(&store, page, 1, lsn).expect("write");
+    }
+    drop(store);
+    sim.kill();
+    let store = PageStore::open(&disk, StoreConfig::default()).expect("open");
+    assert_eq!(generation(&store, PageNo(4)).expect("nothing is known of the log"), 1);
+    store.log_ended_at(Lsn(1000));
+    assert_eq!(generation(&store, PageNo(2)).expect("the log has it"), 1);
+    assert!(matches!(generation(&store, PageNo(3)), Err(StoreError::Ahead { page: PageNo(3), lsn: Lsn(1001) })));
+    assert!(matches!(generation(&store, PageNo(4)), Err(StoreError::Ahead { page: PageNo(4), lsn: Lsn(5000) })));
+    assert_eq!(store.stats().pages_broken.load(Ordering::Relaxed), 2);
+    // The log goes on: what is written now has later positions, too.
+    write_at(&store, 2, 2, 1200).expect("write");
+    assert_eq!(generation(&store, PageNo(2)).expect("written since"), 2);
+    write_at(&store, 4, 2, 1300).expect("made anew");
+    assert_eq!(generation(&store, PageNo(4)).expect("written since"), 2);
+    // Nor is a page whose write failed.
+    sim.plan_write("data", 1, WriteFault::Error);
+    write_at(&store, 2, 3, 1400).expect_err("planned");
+    assert_eq!(generation(&store, PageNo(2)).expect("as it was"), 2);
 }
 
 #[test]

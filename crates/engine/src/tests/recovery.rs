@@ -249,3 +249,98 @@ fn a_page_that_lacks_changes_is_never_taken_for_good_once_the_log_is_not_kept_fo
         f.engine.sharp_checkpoint().unwrap();
     }
 }
+
+/// A table of several leaves, all on disk, and a checkpoint behind them.
+fn with_leaves() -> Fixture {
+    let f = Fixture::new();
+    let mut session = f.session();
+    for id in 0..400 {
+        f.insert(&mut session, id, id, &"x".repeat(200), None).unwrap();
+    }
+    session.commit().unwrap();
+    drop(session);
+    f.engine.purge_all();
+    f.engine.sharp_checkpoint().unwrap();
+    f
+}
+
+/// Updates a row in a commit of its own; where its log begins.
+fn commit_update(f: &Fixture, id: i64, text: &str) -> base::Lsn {
+    let begin = f.engine.wal.lsn_head();
+    let mut session = f.session();
+    f.update(&mut session, id, id, text).unwrap();
+    session.commit().unwrap();
+    begin
+}
+
+/// Turns over a bit of the record that begins here.
+fn flip_in_log(f: &Fixture, at: base::Lsn) {
+    let segment_bytes = f.engine.wal.segment_bytes();
+    let path = format!("log/{}", wal::segment_name(at.0 / segment_bytes));
+    f.disk.flip_bit(&path, at.0 % segment_bytes + 20, 3).unwrap();
+}
+
+/// The log's end is damaged, and a page that redo meets has changes from there: whatever is logged of it next, redo would take for done.
+#[test]
+fn a_log_that_ends_before_the_changes_of_a_page_refuses_the_start() {
+    let f = with_leaves();
+    commit_update(&f, 7, "first");
+    let damaged = commit_update(&f, 7, "second");
+    f.engine.pool.flush_all().unwrap();
+    flip_in_log(&f, damaged);
+    let Fixture { disk, engine, spec, table } = f;
+    disk.kill();
+    drop((engine, table));
+    let image = |disk: &SimDisk| {
+        let file = disk.open("data", env::OpenMode::Existing, env::FileKind::Buffered).unwrap();
+        let mut bytes = vec![0; file.len().unwrap() as usize];
+        file.read_at(&mut bytes, 0).unwrap();
+        bytes
+    };
+    let before = image(&disk);
+    for redo_workers in [0, 2] {
+        let as_disk: Arc<dyn Disk> = disk.clone();
+        let config = EngineConfig { redo_workers, ..EngineConfig::small() };
+        let error = Engine::open(as_disk, Arc::new(SimClock::new(0)), config).err().expect("the log ends too early");
+        assert!(matches!(&error, Error::Corruption { what, .. } if what.contains("the log ends at")), "{error}");
+        disk.kill();
+    }
+    assert!(image(&disk) == before, "nothing is written");
+    // The medium finds its bit again: all is there.
+    assert_eq!(disk.heal(), 1);
+    let f = Fixture::with(disk.clone(), open(&disk), spec);
+    assert_eq!(f.get(&mut f.session(), 7), Some((7, "second".into())));
+}
+
+/// Redo does not meet the page, as all that it has of it is in the part that is lost: who comes for the page is told, in this life of the server for good.
+#[test]
+fn a_page_with_changes_from_behind_the_end_of_the_log_is_damaged_for_who_reads_it() {
+    let f = with_leaves();
+    let damaged = commit_update(&f, 7, "second");
+    f.engine.pool.flush_all().unwrap();
+    flip_in_log(&f, damaged);
+    let Fixture { disk, engine, spec, table } = f;
+    disk.kill();
+    drop((engine, table));
+    let as_disk: Arc<dyn Disk> = disk.clone();
+    let config = EngineConfig { on_warning: Arc::new(|_| {}), ..EngineConfig::small() };
+    let f = Fixture::with(disk, Engine::open(as_disk, Arc::new(SimClock::new(0)), config).unwrap(), spec);
+    let told = |f: &Fixture| match f.try_get(&mut f.session(), 7) {
+        Err(Error::Corruption { what, .. }) => assert!(what.contains("behind the end of the log"), "{what}"),
+        other => panic!("{other:?}"),
+    };
+    told(&f);
+    let mut session = f.session();
+    let changed = f.update(&mut session, 7, 7, "third");
+    assert!(matches!(changed, Err(Error::Corruption { .. })), "{changed:?}");
+    session.rollback().unwrap();
+    drop(session);
+    // The others go on, and the log comes to positions that the page had.
+    for n in 0..60 {
+        commit_update(&f, 399, &format!("{n}"));
+    }
+    told(&f);
+    f.engine.pool.flush_all().unwrap();
+    told(&f);
+    assert_eq!(f.get(&mut f.session(), 399), Some((399, "59".into())));
+}
