@@ -90,6 +90,15 @@ impl Source<'_> {
         Ok(Arc::new(overlay))
     }
 
+    /// Looks at the log as it lies there; over an overlay, as opening it writes.
+    pub(crate) fn check_log(&self, report: &Report) -> io::Result<files::LogFacts> {
+        let overlay = self.overlay()?;
+        let disk: Arc<dyn Disk> = Arc::<OverlayDisk>::clone(&overlay);
+        let facts = files::check_log(&disk, report);
+        self.judge_scratch(&overlay)?;
+        Ok(facts)
+    }
+
     /// What went wrong came from the scratch file, and not from the directory.
     fn judge_scratch(&self, overlay: &OverlayDisk) -> io::Result<()> {
         overlay.scratch_failure().map_or(Ok(()), |error| Err(scratch_error(error, self.scratch)))

@@ -51,7 +51,7 @@ pub fn check(source: &Source<'_>, report: &Report) -> io::Result<CheckReport> {
     if !files::check_format(&source.disk, report) {
         return Ok(CheckReport::default());
     }
-    let log = files::check_log(&source.disk, report);
+    let log = source.check_log(report)?;
     let recovered = source.recover(report, true)?;
     let Some(pages) = files::open_pages(&recovered.disk, report) else { return Ok(CheckReport::default()) };
     let mut done = CheckReport { pages: pages.count, records: log.records, whole: recovered.whole, ..CheckReport::default() };

@@ -130,7 +130,7 @@ impl Control {
         Ok(control)
     }
 
-    /// Reads the newest slot and its payload.
+    /// Reads the newest slot and its payload. The slot is durable on return.
     pub(crate) fn open(disk: Arc<dyn Disk>) -> Result<(Control, Option<Checkpoint>), WalError> {
         if !disk.exists(PATH)? {
             return Err(WalError::Missing);
@@ -141,7 +141,12 @@ impl Control {
             return Err(WalError::Corrupt { what: "the control file says what cannot be", lsn: Lsn(newest.redo) });
         }
         let checkpoint = read_payload(&*disk, &newest)?.map(|payload| Checkpoint { redo_lsn: Lsn(newest.redo), payload });
-        Ok((Control { file, disk, newest, in_doubt: false, payload_is_named: [false; 2] }, checkpoint))
+        let mut control = Control { file, disk, newest, in_doubt: false, payload_is_named: [false; 2] };
+        // A process that was killed behind its write has left it in the page cache alone. Recovery acts on it (it gives places of undo away that this
+        // checkpoint does not list), and a loss of power after that must not bring the one before back, which lists them. Written, not only synced: a sync of
+        // it that failed may have left it there as if it were on the disk.
+        control.write_slot(newest)?;
+        Ok((control, checkpoint))
     }
 
     pub(crate) fn newest(&self) -> &Slot {
@@ -341,6 +346,36 @@ mod tests {
                 assert_eq!(found, Some(checkpoint));
             }
         }
+    }
+
+    /// A process is killed between the write of a slot and its sync, or stops as the sync has failed: what the next one has acted on stays, whatever the power does.
+    #[test]
+    fn a_slot_that_was_read_is_durable() {
+        let mut newer = [0, 0];
+        for seed in 0..40 {
+            for sync_fails in [false, true] {
+                let disk = SimDisk::new(seed);
+                disk.create_dir_all("log").expect("makes");
+                let mut control = Control::create(Arc::new(disk.clone()), SLOT).expect("creates");
+                let checkpoint = |n: u8| Checkpoint { redo_lsn: Lsn(4096 + u64::from(n)), payload: vec![n; 2000] };
+                (1..=2).for_each(|n| control.write_checkpoint(&checkpoint(n), 4096).expect("writes"));
+                if sync_fails {
+                    disk.plan_sync("log/control", 1);
+                } else {
+                    // Its payload's length, bytes and sync, the slot's bytes, its sync.
+                    disk.crash_at(5);
+                }
+                control.write_checkpoint(&checkpoint(3), 4096).expect_err("fails");
+                disk.kill();
+                let (_, seen) = Control::open(Arc::new(disk.clone())).expect("opens");
+                disk.crash();
+                let (_, found) = Control::open(Arc::new(disk)).expect("opens");
+                assert_eq!(found, seen, "seed {seed}, the sync fails: {sync_fails}");
+                newer[usize::from(sync_fails)] += u32::from(seen == Some(checkpoint(3)));
+            }
+        }
+        assert_eq!(newer[0], 40, "the page cache has what a killed process has written");
+        assert!(newer[1] > 0, "{newer:?}");
     }
 
     /// The write or the sync of a slot fails, and the slot is there all the same; then a crash at any operation of the next checkpoints.
