@@ -18,6 +18,17 @@ const STEPS_PER_HOLD: usize = 256;
 /// How often a thread in need looks again when nobody tells it of free frames: latches that are released do not.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
+/// For whom a page comes into its frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Somebody wants it.
+    Wanted,
+    /// Somebody who passes by once.
+    Passing,
+    /// Nobody yet.
+    Ahead,
+}
+
 /// Outcome of one search for a frame.
 enum Search {
     Found(usize),
@@ -29,7 +40,8 @@ impl BufferPool {
     /// Reads a page that the caller claimed. On success the page is in the returned frame, latched exclusively; on error the claim is given up.
     /// For somebody who passes by once when `passing`.
     pub(crate) fn load_claimed(&self, cell: &AtomicU64, page: PageNo, passing: bool) -> Result<usize, PoolError> {
-        self.fill_claimed(cell, page, passing, |buffer| {
+        let arrival = if passing { Arrival::Passing } else { Arrival::Wanted };
+        self.fill_claimed(cell, page, arrival, |buffer| {
             self.stats.reads.fetch_add(1, Ordering::Relaxed);
             self.store().read(page, buffer)
         })
@@ -37,7 +49,7 @@ impl BufferPool {
 
     /// Gives a claimed page a frame without reading it. Its header is zero, which marks it as not set.
     pub(crate) fn place_claimed(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
-        self.fill_claimed(cell, page, false, |buffer| {
+        self.fill_claimed(cell, page, Arrival::Wanted, |buffer| {
             buffer[..PAGE_HEADER_BYTES].fill(0);
             Ok(())
         })
@@ -46,13 +58,12 @@ impl BufferPool {
     /// Takes an exclusively latched, clean page whose frame does not hold what is on disk out of memory, and releases it. The frame stays in its queue.
     pub(crate) fn drop_unread(&self, cell: &AtomicU64, page: PageNo, frame: usize) {
         assert!(self.frames().is_clean(frame), "page {page} was changed");
-        self.frames().set_page(frame, PageNo::NONE);
-        word::release_evicted(cell, page.0, self.lot());
+        self.vacate(cell, page, frame);
     }
 
     /// Reads a claimed page for redo: one that was never written, was punched out or is broken comes as zeros.
     pub(crate) fn load_claimed_or_zero(&self, cell: &AtomicU64, page: PageNo) -> Result<usize, PoolError> {
-        self.fill_claimed(cell, page, false, |buffer| {
+        self.fill_claimed(cell, page, Arrival::Wanted, |buffer| {
             self.stats.reads.fetch_add(1, Ordering::Relaxed);
             match self.store().read(page, buffer) {
                 Err(
@@ -75,7 +86,7 @@ impl BufferPool {
         &self,
         cell: &AtomicU64,
         page: PageNo,
-        passing: bool,
+        arrival: Arrival,
         fill: impl FnOnce(&mut [u8]) -> Result<(), StoreError>,
     ) -> Result<usize, PoolError> {
         self.stats.misses.fetch_add(1, Ordering::Relaxed);
@@ -87,6 +98,7 @@ impl BufferPool {
             }
         };
         debug_assert!(self.frames().is_clean(frame));
+        word::before_filling::<AtomicU64>();
         // SAFETY: `take_frame` put the frame in this thread's hand and no page is in it.
         let filled = fill(unsafe { self.frames().bytes_mut(frame) });
         if let Err(error) = filled {
@@ -94,11 +106,27 @@ impl BufferPool {
             word::release_exclusive(cell, page.0, self.lot(), false);
             return Err(error.into());
         }
-        self.frames().set_usage(frame, 0);
+        self.install(cell, page, frame, arrival);
+        Ok(frame)
+    }
+
+    /// A page arrives: its bytes are in a frame that this thread has in hand, and it is claimed. It stays latched exclusively.
+    pub(crate) fn install(&self, cell: &AtomicU64, page: PageNo, frame: usize, arrival: Arrival) {
+        match arrival {
+            Arrival::Wanted | Arrival::Passing => self.frames().set_usage(frame, 0),
+            Arrival::Ahead => self.frames().set_ahead(frame),
+        }
         self.frames().set_page(frame, page);
         word::set_frame(cell, frame);
-        self.replacement.lock().loaded(frame, page, passing);
-        Ok(frame)
+        // From here on the clock sees the frame.
+        self.replacement.lock().loaded(frame, page, arrival != Arrival::Wanted);
+    }
+
+    /// A page departs, which the caller has latched exclusively and which is clean: the latch is released. The word first, then the frame: who finds no page in the
+    /// frame may fill it, and readers of the old page must learn of it by the word.
+    fn vacate(&self, cell: &AtomicU64, page: PageNo, frame: usize) {
+        word::release_evicted(cell, page.0, self.lot());
+        self.frames().set_page(frame, PageNo::NONE);
     }
 
     /// A frame with nothing in it, in the caller's hand.
@@ -233,8 +261,7 @@ impl BufferPool {
         if self.frames().is_ahead(frame) {
             self.stats.reads_ahead_evicted.fetch_add(1, Ordering::Relaxed);
         }
-        self.frames().set_page(frame, PageNo::NONE);
-        word::release_evicted(cell, page.0, self.lot());
+        self.vacate(cell, page, frame);
         self.stats.evictions.fetch_add(1, Ordering::Relaxed);
         Some(page)
     }
@@ -256,8 +283,7 @@ impl BufferPool {
                     Acquired::Held(held) => {
                         let frame = held.frame().expect("a held page has a frame");
                         self.frames().forget_dirty(frame);
-                        self.frames().set_page(frame, PageNo::NONE);
-                        word::release_evicted(cell, page.0, self.lot());
+                        self.vacate(cell, page, frame);
                         break;
                     }
                     Acquired::Absent => break,

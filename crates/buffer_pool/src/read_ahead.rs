@@ -8,12 +8,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+// Std's, as the table's words are.
+use std::sync::atomic::AtomicU64;
 
 use base::PageNo;
 use page_store::PageRead;
 use sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use sync::{Mutex, Rank, futex, thread};
 
+use crate::fetch::Arrival;
 use crate::guard::ExclusiveGuard;
 use crate::pool::BufferPool;
 use crate::word;
@@ -145,6 +148,7 @@ impl BufferPool {
         }
         // Neighbours in the file are read as one.
         claimed.sort_unstable_by_key(|(_, page, _)| *page);
+        word::before_filling::<AtomicU64>();
         let mut reads: Vec<PageRead<'_>> = claimed
             .iter()
             .map(|(_, page, frame)| {
@@ -163,10 +167,7 @@ impl BufferPool {
                 continue;
             }
             self.stats.reads_ahead.fetch_add(1, Ordering::Relaxed);
-            self.frames().set_ahead(frame);
-            self.frames().set_page(frame, page);
-            word::set_frame(cell, frame);
-            self.replacement.lock().loaded(frame, page, true);
+            self.install(cell, page, frame, Arrival::Ahead);
             drop(ExclusiveGuard::new(self, cell, page, frame));
         }
     }

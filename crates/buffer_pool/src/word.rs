@@ -14,8 +14,10 @@
 //! a writer sets the exclusive bit and issues a release fence *before* its first store. If any load of the reader returned such a
 //! store, the reader's acquire fence synchronizes with that release fence, hence the second load of the word sees the exclusive bit or a
 //! later state, which differs in the bit or in the version. A load that saw a store of the writer *before* (ordered by the version read
-//! with acquire, paired with the release at unlock) is what the reader wants. An evicted page's frame is refilled under another
-//! page's exclusive bit, taken after the eviction: the same fence carries the old word's change along. The frame's memory stays mapped for
+//! with acquire, paired with the release at unlock) is what the reader wants. A frame that a page has left is
+//! filled for another one by a thread that has taken it since: the old page's word was changed before its frame could be taken (`BufferPool::vacate`), by a mutex
+//! or the frame's page number the taker knows of that, and issues a release fence ([`before_filling`]) before its first store: the same pairing. The
+//! other page's claim is no such fence: it may come long before the frame is taken. The frame's memory stays mapped for
 //! the life of the pool, so a read that loses the race reads garbage, never unmapped memory, and `validate` discards it.
 //!
 //! The writer's stores are plain, as page code works on `&mut [u8]`. In the letter of the memory model a plain store racing with an
@@ -395,14 +397,15 @@ pub(crate) fn readable<C: Cell>(cell: &C, key: u64, park: &impl Park, deadline: 
 }
 
 /// Claims an absent page for loading: exclusive, no frame. False when another thread was faster.
-pub(crate) fn claim_absent<C: Cell>(cell: &C) -> bool {
+pub(crate) fn claim_absent(cell: &impl Cell) -> bool {
     let w = Word(cell.load(Ordering::Relaxed));
-    let won = w.is_absent() && cell.exchange(w.0, w.0 | EXCLUSIVE, Ordering::Acquire).is_ok();
-    if won {
-        // The frame is filled next; readers of whatever it held before must find that page's word changed.
-        C::fence(Ordering::Release);
-    }
-    won
+    w.is_absent() && cell.exchange(w.0, w.0 | EXCLUSIVE, Ordering::Acquire).is_ok()
+}
+
+/// Between taking a frame and the first store into it: readers of the page that it held before must find that page's word changed.
+#[inline(always)]
+pub(crate) fn before_filling<C: Cell>() {
+    C::fence(Ordering::Release);
 }
 
 /// Gives a claimed page its frame; the latch stays exclusive.

@@ -10,7 +10,8 @@ use loom::thread;
 
 use super::{Acquired, Cell, Park, Parked, Want};
 use super::{
-    claim_absent, exclusive, peek, readable, release_evicted, release_exclusive, release_shared, set_frame, shared, try_exclusive, validate,
+    before_filling, claim_absent, exclusive, peek, readable, release_evicted, release_exclusive, release_shared, set_frame, shared,
+    try_exclusive, validate,
 };
 
 /// The word on loom's atomics. `FENCED` false plants the bug of a writer without its release fence.
@@ -294,9 +295,21 @@ fn model_catches_a_woken_thread_that_forgets_the_others() {
     deadlocks("others forgotten");
 }
 
-fn evicted_page<const FENCED: bool>() {
-    check(3, || {
-        let old = Page::<FENCED, true>::new();
+/// Where the thread that fills a frame issues its release fence.
+#[derive(Clone, Copy)]
+enum Fence {
+    BeforeFilling,
+    /// Planted: with the claim of the page, before the frame is looked for.
+    AtClaim,
+    /// Planted.
+    None,
+}
+
+/// The frame goes from page 1, which one thread evicts, to page 2, whose content is 9: who brings that one in has claimed it before it comes to the frame.
+fn refilled_frame(fence: Fence) {
+    check(3, move || {
+        let old = Page::<true, true>::new();
+        let page_of_frame = Arc::new(AtomicU64::new(1));
         let reader = {
             let old = Arc::clone(&old);
             thread::spawn(move || {
@@ -305,14 +318,28 @@ fn evicted_page<const FENCED: bool>() {
                 validate(&old.cell, seen).then_some(read)
             })
         };
-        // The frame goes from page 1 to page 2, whose content is 9.
-        assert!(matches!(try_exclusive(&old.cell), Acquired::Held(_)));
-        release_evicted(&old.cell, 1, &old.lot);
-        let new = ModelCell::<FENCED>(AtomicU64::new(0));
+        let evictor = {
+            let (old, page_of_frame) = (Arc::clone(&old), Arc::clone(&page_of_frame));
+            thread::spawn(move || {
+                assert!(matches!(try_exclusive(&old.cell), Acquired::Held(_)));
+                release_evicted(&old.cell, 1, &old.lot);
+                page_of_frame.store(0, Ordering::Release);
+            })
+        };
+        let new = ModelCell::<true>(AtomicU64::new(0));
         assert!(claim_absent(&new));
-        old.left.store(9, Ordering::Relaxed);
-        set_frame(&new, 7);
+        if matches!(fence, Fence::AtClaim) {
+            before_filling::<ModelCell<true>>();
+        }
+        if page_of_frame.load(Ordering::Acquire) == 0 {
+            if matches!(fence, Fence::BeforeFilling) {
+                before_filling::<ModelCell<true>>();
+            }
+            old.left.store(9, Ordering::Relaxed);
+            set_frame(&new, 7);
+        }
         release_exclusive(&new, 2, &old.lot, false);
+        evictor.join().expect("no panic");
         if let Some(read) = reader.join().expect("no panic") {
             assert_eq!(read, 0, "another page's bytes were taken for good");
         }
@@ -321,11 +348,17 @@ fn evicted_page<const FENCED: bool>() {
 
 #[test]
 fn optimistic_reader_notices_that_the_frame_went_to_another_page() {
-    evicted_page::<true>();
+    refilled_frame(Fence::BeforeFilling);
 }
 
 #[test]
 #[should_panic(expected = "another page's bytes were taken for good")]
 fn model_catches_a_refilled_frame_without_release_fence() {
-    evicted_page::<false>();
+    refilled_frame(Fence::None);
+}
+
+#[test]
+#[should_panic(expected = "another page's bytes were taken for good")]
+fn model_catches_a_fence_before_the_frame_is_taken() {
+    refilled_frame(Fence::AtClaim);
 }
