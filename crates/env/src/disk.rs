@@ -84,6 +84,11 @@ pub trait File: Send + Sync {
     }
     /// Makes what was written so far, and the length, durable (fdatasync). A failure is final: the data may be gone.
     fn sync(&self) -> io::Result<()>;
+    /// Makes later reads come from the device, where it has been [`File::sync`]ed and reads go through the page cache. After a sync that failed in a process that is no
+    /// more, the page cache may hold what the device has not, as if it did; a sync says nothing of that.
+    fn forget_cached(&self) -> io::Result<()> {
+        Ok(())
+    }
     /// Reserves room for a range and grows the file to its end if shorter; a full disk is told here. Holes outside the range stay holes.
     fn reserve(&self, range: Range<u64>) -> io::Result<()>;
     /// Cuts or grows (with zeros, which have no room of their own) the file.

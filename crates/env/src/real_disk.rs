@@ -233,6 +233,14 @@ impl File for RealFile {
         Ok(rustix::fs::fdatasync(&self.fd)?)
     }
 
+    fn forget_cached(&self) -> io::Result<()> {
+        if !self.direct {
+            // Advice: what somebody else has mapped or is writing stays.
+            rustix::fs::fadvise(&self.fd, 0, None, rustix::fs::Advice::DontNeed)?;
+        }
+        Ok(())
+    }
+
     fn reserve(&self, range: Range<u64>) -> io::Result<()> {
         if range.is_empty() {
             return Ok(());
@@ -425,6 +433,21 @@ mod tests {
         make_directory_with(&path, &mut |_| Err(io::Error::other("refused"))).expect_err("is told");
         // What is there already was made by others.
         make_directory_with(&path, &mut |_| Err(io::Error::other("refused"))).expect("made");
+    }
+
+    #[test]
+    fn what_is_forgotten_is_read_again() {
+        let (_dir, disk) = disk();
+        for (name, kind) in [("direct", FileKind::Direct), ("buffered", FileKind::Buffered)] {
+            let file = disk.open(name, OpenMode::CreateNew, kind).expect("creates");
+            file.write_at(&AlignedBuf::new(8192), 0).expect("writes");
+            file.write_at(&[7; 4096], 4096).expect("writes");
+            file.sync().expect("syncs");
+            file.forget_cached().expect("forgets");
+            let mut back = AlignedBuf::new(8192);
+            file.read_at(&mut back, 0).expect("reads");
+            assert!(back[..4096].iter().all(|byte| *byte == 0) && back[4096..].iter().all(|byte| *byte == 7), "{name}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! - Names (create, rename, remove) are journalled per directory: of the unsynced ones a prefix survives. `sync_dir` makes all
 //!   of that directory's durable. A removed file whose removal is lost comes back with its contents.
 //! - A failed sync loses some of the unsynced changes for good, although readers still see them and a later sync succeeds:
-//!   that is what Linux does.
+//!   that is what Linux does. A file in the page cache shows what the device has after [`File::forget_cached`].
 //! - Room is taken by blocks that were written or reserved: what `set_len` adds and `punch_hole` gives back takes none until it is written.
 //! - Sectors are of 512 bytes, or as [`SimDisk::set_sector_bytes`] says.
 //! - What goes wrong on demand is in `sim_faults.rs`.
@@ -83,6 +83,8 @@ pub(crate) struct State {
     removes_fail: bool,
     damage: Vec<Damage>,
     pub(crate) sector_bytes: usize,
+    /// All files are read and written through the page cache.
+    refuses_direct: bool,
 }
 
 fn down() -> io::Error {
@@ -283,6 +285,7 @@ impl SimDisk {
             removes_fail: false,
             damage: Vec::new(),
             sector_bytes: 512,
+            refuses_direct: false,
         };
         SimDisk { shared: Arc::new(Mutex::new(Rank::Leaf, state)) }
     }
@@ -386,6 +389,11 @@ impl SimDisk {
         self.shared.lock().removes_fail = fail;
     }
 
+    /// Files opened from here on go through the page cache, as on a file system without O_DIRECT.
+    pub fn set_refuses_direct(&self, refuses: bool) {
+        self.shared.lock().refuses_direct = refuses;
+    }
+
     /// What crashes tear by: 512 bytes or 4 KiB.
     pub fn set_sector_bytes(&self, bytes: usize) {
         assert!(bytes.is_power_of_two() && bytes >= 512, "sectors of {bytes} bytes");
@@ -458,7 +466,7 @@ impl Disk for SimDisk {
                 inode
             }
         };
-        let direct = kind == FileKind::Direct;
+        let direct = kind == FileKind::Direct && !state.refuses_direct;
         Ok(Arc::new(SimFile { shared: self.shared.clone(), inode, path: path.into(), generation: state.generation, direct }))
     }
 

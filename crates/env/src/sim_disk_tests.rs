@@ -152,6 +152,36 @@ fn a_failed_sync_may_lose_what_a_later_sync_claims() {
 }
 
 #[test]
+fn what_the_page_cache_forgets_is_read_from_the_device() {
+    let mut differed = 0;
+    for seed in 0..50 {
+        let disk = SimDisk::new(seed);
+        disk.set_refuses_direct(seed % 2 == 0);
+        let f = disk.open("f", OpenMode::Create, FileKind::Direct).expect("opens");
+        f.write_at(&[1; 4096], 0).expect("writes");
+        f.sync().expect("syncs");
+        disk.sync_dir("").expect("syncs");
+        f.write_at(&[2; 4096], 0).expect("writes");
+        disk.fail_sync(1);
+        f.sync().expect_err("planned");
+        f.write_at(&[3; 4096], 4096).expect("writes");
+        f.forget_cached().expect("forgets");
+        assert_eq!(contents(&disk, "f")[4096..], [3; 4096], "what waits for a sync stays");
+        f.sync().expect("pretends");
+        f.forget_cached().expect("forgets");
+        let seen = contents(&disk, "f");
+        disk.crash();
+        let left = contents(&disk, "f");
+        if seed % 2 == 0 {
+            assert_eq!(seen, left, "seed {seed}");
+        } else {
+            differed += u32::from(seen != left);
+        }
+    }
+    assert!(differed > 0, "direct files have nothing in the page cache to forget");
+}
+
+#[test]
 fn full_disk_and_planned_errors_are_reported() {
     let disk = SimDisk::new(1);
     let f = file(&disk, "f");

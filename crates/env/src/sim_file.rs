@@ -70,6 +70,13 @@ impl Inode {
         }
     }
 
+    /// What is not waiting for a sync is read from the device.
+    fn forget_cached(&mut self) {
+        if self.pending.is_empty() {
+            self.lose_the_rest();
+        }
+    }
+
     /// Power was lost, and what was pending is settled: readers see what is durable.
     pub(crate) fn lose_the_rest(&mut self) {
         self.current.clone_from(&self.durable);
@@ -196,6 +203,17 @@ impl File for SimFile {
 
     fn sync(&self) -> io::Result<()> {
         self.with(|state| state.sync_file(self.inode, &self.path))
+    }
+
+    fn forget_cached(&self) -> io::Result<()> {
+        self.with(|state| {
+            if !self.direct
+                && let Some(file) = state.inodes.get_mut(&self.inode)
+            {
+                file.forget_cached();
+            }
+            Ok(())
+        })
     }
 
     fn reserve(&self, range: Range<u64>) -> io::Result<()> {

@@ -173,6 +173,10 @@ impl PageStore {
         if !bytes.is_multiple_of(PAGE_BYTES as u64) {
             data.reserve(bytes..bytes.next_multiple_of(PAGE_BYTES as u64))?;
         }
+        // Where the page cache is in between it may hold pages as if they were on the device, from a sync that failed in the process before: what is torn there, or
+        // old, is to be seen as it is.
+        data.sync()?;
+        data.forget_cached()?;
         // The area is looked at even when doublewrite is off now: it may have been on at the crash.
         let repaired = match disk.exists(DOUBLEWRITE)? {
             true => {

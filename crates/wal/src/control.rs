@@ -136,6 +136,9 @@ impl Control {
             return Err(WalError::Missing);
         }
         let file = disk.open(PATH, OpenMode::Existing, FileKind::Buffered)?;
+        // What the device has: a slot whose sync has failed may be in the page cache as if it had come through.
+        file.sync()?;
+        file.forget_cached()?;
         let newest = newest_slot(&*disk, &*file)?.ok_or(WalError::Missing)?;
         if !newest.is_possible() {
             return Err(WalError::Corrupt { what: "the control file says what cannot be", lsn: Lsn(newest.redo) });

@@ -173,10 +173,11 @@ impl Segments {
         self.table.lock().live.keys().next().map(|number| number * self.segment_bytes)
     }
 
-    /// Makes the contents and the names of live segments durable: what is read from them after this survives a loss of power.
+    /// Makes the contents and the names of live segments durable: what is read from them after this survives a loss of power. Nor is it what a sync that failed in the
+    /// process before has left in the page cache.
     pub(crate) fn make_durable(&self) -> Result<(), WalError> {
         let live: Vec<Arc<dyn File>> = self.table.lock().live.values().cloned().collect();
-        live.iter().try_for_each(|file| file.sync())?;
+        live.iter().try_for_each(|file| file.sync().and_then(|()| file.forget_cached()))?;
         self.disk.sync_dir(DIR)?;
         Ok(())
     }

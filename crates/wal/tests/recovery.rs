@@ -49,6 +49,32 @@ fn committed_records_are_read_back_after_every_kind_of_end() {
     }
 }
 
+/// A sync of the log fails, and the process stops, on a file system without O_DIRECT: what the next one reads counts as durable, so it must be.
+#[test]
+fn what_is_read_of_the_log_after_a_sync_that_failed_is_durable() {
+    let mut shorter = 0;
+    for seed in 0..60 {
+        let disk = SimDisk::new(seed);
+        disk.set_refuses_direct(true);
+        let wal = Wal::create(Arc::new(disk.clone()), WalConfig::small()).expect("creates");
+        let known = wal.append(&body(1, 3000));
+        wal.wait_durable(known).expect("durable");
+        disk.plan_sync("log/segment", 1);
+        let lost = wal.append(&body(2, 3000));
+        wal.wait_durable(lost).expect_err("planned");
+        drop(wal);
+        disk.kill();
+        let (wal, _, bodies, end) = read_all(&disk);
+        assert!(!bodies.is_empty() && end >= known, "seed {seed}");
+        drop(wal);
+        disk.crash();
+        let (_, _, again, end_again) = read_all(&disk);
+        assert_eq!((again, end_again), (bodies, end), "seed {seed}");
+        shorter += u32::from(end < lost);
+    }
+    assert!(shorter > 0, "nothing was lost");
+}
+
 #[test]
 fn a_real_disk_keeps_the_log_over_restarts() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -153,6 +153,10 @@ impl File for PlantedFile {
         if self.plant.skips_sync(&self.path, no) { Ok(()) } else { self.file.sync() }
     }
 
+    fn forget_cached(&self) -> io::Result<()> {
+        self.file.forget_cached()
+    }
+
     fn reserve(&self, range: Range<u64>) -> io::Result<()> {
         self.file.reserve(range)
     }
