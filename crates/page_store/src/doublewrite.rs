@@ -52,6 +52,14 @@ fn parse_header(header: &[u8]) -> Option<(u64, Vec<PageNo>)> {
     Some((wide(16), (0..count).map(|i| PageNo(wide(NUMBERS + 8 * i))).collect()))
 }
 
+/// Makes the area one that was never used, durably.
+pub(crate) fn clear(area: &dyn File) -> Result<(), StoreError> {
+    if area.len()? >= BATCH_HEADER_BYTES as u64 {
+        area.write_at(&AlignedBuf::new(BATCH_HEADER_BYTES), 0)?;
+    }
+    Ok(area.sync()?)
+}
+
 /// What a repair found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Repair {

@@ -188,6 +188,10 @@ impl PageStore {
         // What a process that was killed had written and not synced is read like any other page, and recovery leaves such a page alone: the next checkpoint
         // would trust it, and a loss of power after that would take it away.
         data.sync()?;
+        if !config.doublewrite && disk.exists(DOUBLEWRITE)? {
+            // Pages are written without copies from now on: these get old, and must not be taken for what belongs in a torn page.
+            doublewrite::clear(&*disk.open(DOUBLEWRITE, OpenMode::Existing, FileKind::Direct)?)?;
+        }
         let area = Self::open_area(disk, &config)?;
         let mut store = Self::with_files(data, area, repaired.batch_number, FORMAT_OLDEST)?;
         store.stats.pages_restored.store(repaired.restored as u64, Ordering::Relaxed);

@@ -168,6 +168,25 @@ fn what_is_read_after_a_sync_that_failed_is_durable() {
     assert!(old > 0, "nothing was lost");
 }
 
+/// Copies of the time when doublewrite was on are not what belongs in a page that was written without it, and torn.
+#[test]
+fn copies_are_forgotten_when_doublewrite_is_turned_off() {
+    let (sim, disk) = disk(15);
+    let store = PageStore::create(&disk, StoreConfig::default()).expect("create");
+    write(&store, &mut Batch::new(4), &[2, 9], 1).expect("write");
+    drop(store);
+    let store = PageStore::open(&disk, StoreConfig { doublewrite: false }).expect("open");
+    write(&store, &mut Batch::new(4), &[2], 2).expect("write");
+    drop(store);
+    sim.flip_bit("data", 2 * PAGE_BYTES as u64 + 5000, 1).expect("flips");
+    let store = PageStore::open(&disk, StoreConfig { doublewrite: false }).expect("open");
+    assert!(matches!(generation(&store, PageNo(2)), Err(StoreError::Checksum { .. })), "an old image is taken for good");
+    assert_eq!(store.stats().pages_restored.load(Ordering::Relaxed), 0);
+    assert_eq!(generation(&store, PageNo(9)).expect("whole"), 1);
+    drop(store);
+    PageStore::open(&disk, StoreConfig::default()).expect("turned on again");
+}
+
 #[test]
 fn what_a_killed_process_wrote_is_durable_once_the_store_is_open_again() {
     for seed in 0..16 {
