@@ -81,7 +81,7 @@ struct Segment {
 
 impl LogDisk {
     fn number(&self, path: &str) -> Option<u64> {
-        (self.first..=self.last).find(|number| path == format!("log/{}", wal::segment_name(*number)))
+        (self.first..=self.last).find(|number| path == format!("{}/{}", wal::DIR, wal::segment_name(*number)))
     }
 }
 
@@ -102,7 +102,7 @@ impl Disk for LogDisk {
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
         match dir {
-            "log" => Ok((self.first..=self.last).map(wal::segment_name).collect()),
+            wal::DIR => Ok((self.first..=self.last).map(wal::segment_name).collect()),
             _ => Err(io::ErrorKind::NotFound.into()),
         }
     }

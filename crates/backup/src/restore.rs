@@ -61,10 +61,10 @@ pub fn restore(
 
 /// Takes away what a restore that failed has written; the directory was empty.
 fn remove_written(target: &dyn Disk) -> Result<()> {
-    for dir in ["", "log", "undo"] {
+    for dir in std::iter::once("").chain(engine::files::DIRECTORIES) {
         for name in target.list(dir).unwrap_or_default() {
             let path = if dir.is_empty() { name } else { format!("{dir}/{name}") };
-            if !["lock", "log", "undo"].contains(&path.as_str()) {
+            if path != "lock" && !engine::files::DIRECTORIES.contains(&path.as_str()) {
                 target.remove(&path)?;
             }
         }
@@ -147,14 +147,14 @@ fn write_run(file: &dyn env::File, body: &[u8], run: Option<(u64, usize, usize)>
 }
 
 fn write_undo(set: &mut BackupSet, target: &dyn Disk) -> Result<()> {
-    target.create_dir_all("undo")?;
+    target.create_dir_all(undo::DIR)?;
     let file = target.open(undo::FILE, OpenMode::Create, FileKind::Buffered)?;
     for place in set.index.undo.clone() {
         let body = set.reader.body(&place)?;
         file.write_at(&body, place.header.first)?;
     }
     file.sync()?;
-    Ok(target.sync_dir("undo")?)
+    Ok(target.sync_dir(undo::DIR)?)
 }
 
 fn write_settings(set: &mut BackupSet, target: &dyn Disk) -> Result<()> {

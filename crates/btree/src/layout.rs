@@ -5,14 +5,7 @@ use base::PAGE_BYTES;
 /// A page image.
 pub(crate) type Page = [u8; PAGE_BYTES];
 
-/// Offset of the page type in the common header.
-pub(crate) const TYPE: usize = 4;
-/// Offset of the level in the common header; 0 is a leaf.
-pub(crate) const LEVEL: usize = 6;
-/// Offset of the index id in the common header.
-pub(crate) const INDEX_ID: usize = 24;
-/// Offset of the highest writer transaction id in the common header.
-pub(crate) const TXN_MAX: usize = 32;
+pub(crate) use page_store::header::{INDEX_ID, LEVEL, TXN_MAX, TYPE};
 
 /// Slots in use.
 pub(crate) const COUNT: usize = 48;

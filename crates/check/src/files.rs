@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sync::atomic::Ordering;
 use wal::{ControlSlot, Wal, WalConfig, WalError};
 
-const CONTROL: &str = "log/control";
+const CONTROL: &str = wal::CONTROL;
 /// Bytes of the log between two looks of who waits.
 const PROGRESS_BYTES: u64 = 16 << 20;
 

@@ -2,13 +2,12 @@
 
 use base::{PAGE_BYTES, PageNo};
 use env::{AlignedBuf, Disk, File, FileKind, OpenMode};
+pub(crate) use page_store::DATA;
 use page_store::header::{Verdict, inspect};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Name of the file.
-pub(crate) const DATA: &str = "data";
 /// Pages that are read at once.
 const RUN_PAGES: u64 = 64;
 

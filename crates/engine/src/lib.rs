@@ -37,6 +37,7 @@ mod engine;
 mod entries;
 mod error;
 mod external;
+pub mod files;
 pub mod format;
 mod gap_lock;
 mod handler_counts;

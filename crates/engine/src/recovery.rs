@@ -17,6 +17,7 @@ use crate::background::UNDO_MEMORY_TIMES_MAX;
 use crate::checkpoint::Payload;
 use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
+use crate::files;
 use crate::format::Feature;
 use crate::learned::{Learned, Transactions};
 use crate::leftover::Leftover;
@@ -53,7 +54,7 @@ pub(crate) struct Opened {
 
 pub(crate) fn open(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
     // First of all, so that a directory of another format is called that, whatever else of it cannot be read. Damage is told where it matters.
-    if disk.exists("data").map_err(io)?
+    if disk.exists(page_store::DATA).map_err(io)?
         && let Err(error @ StoreError::Format(_)) = PageStore::check_format(&**disk)
     {
         return Err(error.into());
@@ -117,17 +118,17 @@ fn create(disk: &Arc<dyn Disk>, config: &EngineConfig) -> Result<Opened> {
 /// else is somebody's data whose log is missing, and is not touched.
 fn begin_creation(disk: &Arc<dyn Disk>) -> Result<()> {
     let interrupted = disk.exists(CREATING).map_err(io)?;
-    if !interrupted && disk.exists("data").map_err(io)? {
+    if !interrupted && disk.exists(page_store::DATA).map_err(io)? {
         return Err(Error::Io("the data directory has a data file but no log with a checkpoint; nothing was changed".into()));
     }
     disk.open(CREATING, OpenMode::Create, FileKind::Buffered).map_err(io)?.sync().map_err(io)?;
     disk.sync_dir("").map_err(io)?;
-    for directory in ["log", "undo"] {
+    for directory in files::DIRECTORIES {
         for file in disk.list(directory).unwrap_or_default() {
             disk.remove(&format!("{directory}/{file}")).map_err(io)?;
         }
     }
-    for file in ["data", "doublewrite"] {
+    for file in files::IN_ROOT {
         if disk.exists(file).map_err(io)? {
             disk.remove(file).map_err(io)?;
         }

@@ -31,4 +31,4 @@ pub use batch::Batch;
 pub use error::StoreError;
 pub use header::PageType;
 pub use lacking::Lacking;
-pub use store::{DATA, DamageObserver, FORMAT_NEWEST, FORMAT_OLDEST, PageRead, PageStore, StoreConfig, StoreStats};
+pub use store::{DATA, DOUBLEWRITE, DamageObserver, FORMAT_NEWEST, FORMAT_OLDEST, PageRead, PageStore, StoreConfig, StoreStats};

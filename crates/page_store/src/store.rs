@@ -18,7 +18,8 @@ use crate::written::Written;
 
 /// The data file.
 pub const DATA: &str = "data";
-const DOUBLEWRITE: &str = "doublewrite";
+/// The doublewrite area.
+pub const DOUBLEWRITE: &str = "doublewrite";
 const MAGIC: &[u8; 8] = b"ALTIPLAN";
 /// The oldest format of a directory that this program reads.
 pub const FORMAT_OLDEST: u32 = 1;

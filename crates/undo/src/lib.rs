@@ -37,4 +37,4 @@ pub use frame::RECORD_BYTES_MAX;
 pub use hold::{PlacesHold, UndoExtent};
 pub use near::{ChainReader, Near};
 pub use share::SegmentShare;
-pub use store::{FILE, UndoConfig, UndoStats, UndoStore};
+pub use store::{DIR, FILE, UndoConfig, UndoStats, UndoStore};

@@ -16,6 +16,8 @@ use sync::{CachePadded, Mutex, Rank};
 
 /// The file that spilled and checkpointed segments lie in.
 pub const FILE: &str = "undo/segments";
+/// Its directory.
+pub const DIR: &str = "undo";
 /// Bytes read at once when a record of unknown length is read from the file.
 const READ_AHEAD_BYTES: usize = 1024;
 
@@ -83,9 +85,9 @@ const COPY_BYTES_KEPT_MAX: usize = 64 * 1024;
 impl UndoStore {
     /// An empty store. Makes the undo file when absent; what is in it counts only after [`Self::load`].
     pub fn new(disk: Arc<dyn Disk>, config: UndoConfig) -> Result<UndoStore, UndoError> {
-        disk.create_dir_all("undo")?;
+        disk.create_dir_all(DIR)?;
         let file = disk.open(FILE, OpenMode::Create, FileKind::Buffered)?;
-        disk.sync_dir("undo")?;
+        disk.sync_dir(DIR)?;
         let shard = |at| CachePadded::new(Mutex::with_order(Rank::UndoSegments, at as u32, Shard { number: 0, tail: 0 }));
         Ok(UndoStore {
             segments: Segments::new(),

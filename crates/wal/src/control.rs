@@ -12,7 +12,8 @@ use base::{Lsn, Reader, crc32c, put_u8, put_u32, put_u64};
 use env::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode};
 use std::sync::Arc;
 
-const PATH: &str = "log/control";
+/// The control file.
+pub const PATH: &str = "log/control";
 const PAYLOAD_PATHS: [&str; 2] = ["log/checkpoint-0", "log/checkpoint-1"];
 const MAGIC: u64 = u64::from_le_bytes(*b"ALTIWAL1");
 const SLOT_BYTES: usize = 512;

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
 use sync::{Mutex, Rank};
 
-pub(crate) const DIR: &str = "log";
+/// The directory of the log: segments, control file and checkpoints.
+pub const DIR: &str = "log";
 const PREFIX: &str = "segment-";
 const ZERO_CHUNK_BYTES: usize = 1 << 20;
 
