@@ -55,24 +55,22 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
         Statement::DropDatabase { name, .. } => on_database(session, name, P::DROP)?,
         Statement::CreateTable(create) => create_table(session, create)?,
         Statement::AlterTable(alter) => {
-            on_table(session, &alter.name, P::ALTER)?;
+            let renames = alter.actions.iter().any(|action| matches!(action, AlterAction::Rename(_)));
+            on_named(session, &alter.name, if renames { P::ALTER.with(P::DROP) } else { P::ALTER })?;
             for action in alter.actions {
                 match action {
-                    AlterAction::Rename(to) => {
-                        on_table(session, &alter.name, P::DROP)?;
-                        on_table(session, to, P::CREATE.with(P::INSERT))?;
-                    }
-                    AlterAction::AddForeignKey(key) => on_table(session, &key.references.table, P::REFERENCES)?,
+                    AlterAction::Rename(to) => on_stored(session, to, P::CREATE.with(P::INSERT))?,
+                    AlterAction::AddForeignKey(key) => on_stored(session, &key.references.table, P::REFERENCES)?,
                     _ => {}
                 }
             }
         }
         Statement::DropTable(drop) if drop.temporary => {}
-        Statement::DropTable(drop) => drop.names.iter().try_for_each(|name| on_table(session, name, P::DROP))?,
+        Statement::DropTable(drop) => drop.names.iter().try_for_each(|name| on_named(session, name, P::DROP))?,
         Statement::CreateView(create) => {
-            on_table(session, &create.name, P::CREATE_VIEW)?;
+            on_stored(session, &create.name, P::CREATE_VIEW)?;
             if create.or_replace || create.alter {
-                on_table(session, &create.name, P::DROP)?;
+                on_stored(session, &create.name, P::DROP)?;
             }
             let login = &session.core.login;
             let is_another = |definer: ast::Account<'_>| match definer {
@@ -83,7 +81,7 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
                 needs("SUPER or SET_ANY_DEFINER", P::SUPER, "SET_ANY_DEFINER")?;
             }
         }
-        Statement::DropView(drop) => drop.names.iter().try_for_each(|name| on_table(session, name, P::DROP))?,
+        Statement::DropView(drop) => drop.names.iter().try_for_each(|name| on_stored(session, name, P::DROP))?,
         Statement::DropProgram { kind: ProgramKind::Event, name, .. } => on_database(session, &database_of(session, name)?, P::EVENT)?,
         Statement::DropProgram { kind: ProgramKind::Procedure | ProgramKind::Function, name, .. } => {
             on_routine(session, name, "alter routine", P::ALTER_ROUTINE)?;
@@ -91,25 +89,26 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
         Statement::Call(call) => on_routine(session, &call.name, "execute", P::EXECUTE)?,
         Statement::RenameTable(pairs) => {
             for (from, to) in *pairs {
-                on_table(session, from, P::ALTER.with(P::DROP))?;
-                on_table(session, to, P::CREATE.with(P::INSERT))?;
+                on_stored(session, from, P::ALTER.with(P::DROP))?;
+                on_stored(session, to, P::CREATE.with(P::INSERT))?;
             }
         }
-        Statement::CreateIndex(create) => on_table(session, &create.table, P::INDEX)?,
-        Statement::DropIndex(drop) => on_table(session, &drop.table, P::INDEX)?,
-        Statement::Truncate(name) => on_table(session, name, P::DROP)?,
+        Statement::CreateIndex(create) => on_named(session, &create.table, P::INDEX)?,
+        Statement::DropIndex(drop) => on_named(session, &drop.table, P::INDEX)?,
+        Statement::Truncate(name) => on_named(session, name, P::DROP)?,
         Statement::TableMaintenance(maintenance) => {
             let wants = match maintenance.kind {
                 Maintenance::Check | Maintenance::Checksum => P::SELECT,
                 _ => P::SELECT.with(P::INSERT),
             };
-            maintenance.tables.iter().try_for_each(|name| on_part_of(session, name, wants))?;
+            maintenance.tables.iter().try_for_each(|name| on_part_of_named(session, name, wants))?;
         }
         Statement::LockTables(locks) => {
             for lock in *locks {
-                let database = database_of(session, &lock.table)?;
-                on_database(session, &database, P::LOCK_TABLES)?;
-                on_table(session, &lock.table, P::SELECT)?;
+                if !means_temporary(session, &lock.table)? {
+                    on_database(session, &database_of(session, &lock.table)?, P::LOCK_TABLES)?;
+                    on_stored(session, &lock.table, P::SELECT)?;
+                }
             }
         }
         Statement::Flush(flush) => {
@@ -128,7 +127,7 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
                 needs("RELOAD or FLUSH_TABLES", P::RELOAD, "FLUSH_TABLES")?;
             }
         }
-        Statement::Describe { table, .. } => on_part_of(session, table, P::SELECT)?,
+        Statement::Describe { table, .. } => on_part_of_named(session, table, P::SELECT)?,
         Statement::Shutdown => needs("SHUTDOWN", P::SHUTDOWN, "SHUTDOWN")?,
         _ => {}
     }
@@ -164,25 +163,34 @@ fn on_routine(session: &ClientSession, name: &ObjectName<'_>, command: &str, wan
     Err(codes::procaccess_denied_error(command, &login.account_user, &login.account_host, format!("{database}.{}", name.name)))
 }
 
-/// 1142 without privileges on a table.
-pub(crate) fn on_table(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
+/// 1142 without privileges on a stored table or view, whatever temporary table hides it: for statements that do not act on temporary ones.
+fn on_stored(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
     let core = &session.core;
     let database = database_of(session, name)?;
-    if core.standing.everything || is_computed(&database) || core.temporary_table(&database, name.name).is_some() {
+    if core.standing.everything || is_computed(&database) {
         return Ok(());
     }
     let missing = wants.without(core.standing.rights.on_table(&database, name.name));
     if missing.is_empty() { Ok(()) } else { Err(core.table_denied(missing, name.name)) }
 }
 
+/// The same for statements that act on the temporary table that a name means, where it means one: that is the session's own.
+fn on_named(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
+    if means_temporary(session, name)? { Ok(()) } else { on_stored(session, name, wants) }
+}
+
 /// The same where a column's privilege is enough.
-fn on_part_of(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
+fn on_part_of_named(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
     let database = database_of(session, name)?;
-    if is_computed(&database) || session.core.temporary_table(&database, name.name).is_some() {
+    if is_computed(&database) || means_temporary(session, name)? {
         return Ok(());
     }
     let missing = wants.without(session.core.standing.rights.on_some_column(&database, name.name));
     if missing.is_empty() { Ok(()) } else { Err(session.core.table_denied(missing, name.name)) }
+}
+
+fn means_temporary(session: &ClientSession, name: &ObjectName<'_>) -> Result<bool, SqlError> {
+    Ok(session.core.temporary_table(&database_of(session, name)?, name.name).is_some())
 }
 
 /// Tables that refuse changes by themselves.
@@ -193,14 +201,14 @@ fn is_computed(database: &str) -> bool {
 fn create_table(session: &ClientSession, create: &ast::CreateTable<'_>) -> Result<(), SqlError> {
     use Privileges as P;
     if create.temporary {
-        let database = database_of(session, &create.name)?;
-        return on_database(session, &database, P::CREATE_TEMPORARY_TABLES);
+        on_database(session, &database_of(session, &create.name)?, P::CREATE_TEMPORARY_TABLES)?;
+    } else {
+        let wants = if create.select.is_some() { P::CREATE.with(P::INSERT) } else { P::CREATE };
+        on_stored(session, &create.name, wants)?;
     }
-    let wants = if create.select.is_some() { P::CREATE.with(P::INSERT) } else { P::CREATE };
-    on_table(session, &create.name, wants)?;
-    create.foreign_keys.iter().try_for_each(|key| on_table(session, &key.references.table, P::REFERENCES))?;
+    create.foreign_keys.iter().try_for_each(|key| on_stored(session, &key.references.table, P::REFERENCES))?;
     if let Some(like) = &create.like {
-        on_part_of(session, like, P::SELECT)?;
+        on_part_of_named(session, like, P::SELECT)?;
     }
     Ok(())
 }
