@@ -1,4 +1,4 @@
-//! What statements without a plan take. Those about accounts, SET and KILL ask by themselves, where they know of whom and what.
+//! What statements without a plan take: [`authorize`] decides for each kind. Those about accounts, SET and KILL ask by themselves, where they know of whom and what.
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
@@ -21,28 +21,11 @@ pub(crate) fn authorize(session: &ClientSession, statement: &Statement<'_>) -> R
     look_at_rights(session, statement)
 }
 
+/// What each kind of statement takes. There is no arm for the rest: a new one is not compiled before somebody has decided.
 #[inline(never)]
 fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<(), Outcome> {
     if session.core.standing.sandboxed && !is_for_sandbox(statement) {
         return Err(codes::must_change_password().into());
-    }
-    let global = session.core.standing.rights.global;
-    let needs = |names: &str, statics: Privileges, dynamic: &str| {
-        let held = global.has_some(statics) || session.core.standing.rights.has_dynamic(dynamic);
-        if held { Ok(()) } else { Err(codes::specific_access_denied_error(names)) }
-    };
-    // Dynamic privileges are asked for even of who has all the others.
-    match statement {
-        Statement::Backup { .. } | Statement::LockInstance | Statement::UnlockInstance => {
-            needs("BACKUP_ADMIN", Privileges::NONE, "BACKUP_ADMIN")?;
-        }
-        Statement::Xa(ast::Xa::Recover { .. }) if !session.core.standing.rights.has_dynamic("XA_RECOVER_ADMIN") => {
-            return Err(codes::xaer_rmerr().into());
-        }
-        _ => {}
-    }
-    if session.core.standing.everything {
-        return Ok(());
     }
     use Privileges as P;
     match statement {
@@ -78,11 +61,11 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
                 ast::Account::Named { user, host } => user != login.account_user || !host.eq_ignore_ascii_case(&login.account_host),
             };
             if create.definer.is_some_and(is_another) {
-                needs("SUPER or SET_ANY_DEFINER", P::SUPER, "SET_ANY_DEFINER")?;
+                on_server(session, "SUPER or SET_ANY_DEFINER", P::SUPER, "SET_ANY_DEFINER")?;
             }
         }
         Statement::DropView(drop) => drop.names.iter().try_for_each(|name| on_stored(session, name, P::DROP))?,
-        Statement::DropProgram { kind: ProgramKind::Event, name, .. } => on_database(session, &database_of(session, name)?, P::EVENT)?,
+        Statement::DropProgram { kind: ProgramKind::Event, name, .. } => on_database_of(session, name, P::EVENT)?,
         Statement::DropProgram { kind: ProgramKind::Procedure | ProgramKind::Function, name, .. } => {
             on_routine(session, name, "alter routine", P::ALTER_ROUTINE)?;
         }
@@ -106,7 +89,7 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
         Statement::LockTables(locks) => {
             for lock in *locks {
                 if !means_temporary(session, &lock.table)? {
-                    on_database(session, &database_of(session, &lock.table)?, P::LOCK_TABLES)?;
+                    on_database_of(session, &lock.table, P::LOCK_TABLES)?;
                     on_stored(session, &lock.table, P::SELECT)?;
                 }
             }
@@ -121,21 +104,78 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
                     "OPTIMIZER_COSTS" => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
                     _ => ("RELOAD", "RELOAD"),
                 };
-                needs(names, P::RELOAD, dynamic)?;
+                on_server(session, names, P::RELOAD, dynamic)?;
             }
             if flush.read_lock {
-                needs("RELOAD or FLUSH_TABLES", P::RELOAD, "FLUSH_TABLES")?;
+                on_server(session, "RELOAD or FLUSH_TABLES", P::RELOAD, "FLUSH_TABLES")?;
             }
         }
         Statement::Describe { table, .. } => on_part_of_named(session, table, P::SELECT)?,
-        Statement::Shutdown => needs("SHUTDOWN", P::SHUTDOWN, "SHUTDOWN")?,
-        _ => {}
+        Statement::Shutdown => on_server(session, "SHUTDOWN", P::SHUTDOWN, "SHUTDOWN")?,
+        Statement::ReloadTls { .. } => on_server(session, "CONNECTION_ADMIN", P::NONE, "CONNECTION_ADMIN")?,
+        Statement::Backup { .. } | Statement::LockInstance | Statement::UnlockInstance => {
+            on_server(session, "BACKUP_ADMIN", P::NONE, "BACKUP_ADMIN")?;
+        }
+        Statement::Xa(ast::Xa::Recover { .. }) if !session.core.standing.rights.has_dynamic("XA_RECOVER_ADMIN") => {
+            return Err(codes::xaer_rmerr().into());
+        }
+        // The accesses of their plans are asked for.
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) | Statement::Do(_) | Statement::Explain(_) => {}
+        // They ask by themselves, where they know of whom and what.
+        Statement::LoadData(_)
+        | Statement::Show(_)
+        | Statement::Use(_)
+        | Statement::Set(_)
+        | Statement::SetTransaction(_)
+        | Statement::SetPassword(_)
+        | Statement::CreateUser(_)
+        | Statement::AlterUser(_)
+        | Statement::DropUser { .. }
+        | Statement::RenameUser(_)
+        | Statement::CreateRole { .. }
+        | Statement::DropRole { .. }
+        | Statement::Grant(_)
+        | Statement::Revoke(_)
+        | Statement::GrantRole(_)
+        | Statement::RevokeRole(_)
+        | Statement::SetRole(_)
+        | Statement::SetDefaultRole { .. }
+        | Statement::Component { .. }
+        | Statement::Kill { .. } => {}
+        // What they run asks.
+        Statement::Prepare { .. } | Statement::Execute { .. } => {}
+        // Everybody may: they are about the session and its transaction, or do nothing here.
+        Statement::Empty
+        | Statement::Begin(_)
+        | Statement::Commit(_)
+        | Statement::Rollback(_)
+        | Statement::RollbackTo(_)
+        | Statement::Savepoint(_)
+        | Statement::ReleaseSavepoint(_)
+        | Statement::UnlockTables
+        | Statement::Deallocate(_)
+        | Statement::Xa(_)
+        | Statement::GetDiagnostics(_)
+        | Statement::Signal(_)
+        | Statement::Help
+        | Statement::Unsupported(_)
+        // As in MySQL: what it removes is only what the next start would read.
+        | Statement::ResetPersist { .. }
+        // There is no trigger that could be dropped.
+        | Statement::DropProgram { kind: ProgramKind::Trigger, .. } => {}
     }
     Ok(())
 }
 
-fn database_of(session: &ClientSession, name: &ObjectName<'_>) -> Result<String, SqlError> {
-    name.schema.or(session.core.database.as_deref()).map(str::to_owned).ok_or_else(codes::no_db_error)
+/// 1227 without a static privilege on `*.*` or a dynamic one. (Dynamic ones are asked for even of who has all the static ones.)
+fn on_server(session: &ClientSession, names: &str, statics: Privileges, dynamic: &str) -> Result<(), SqlError> {
+    let rights = &session.core.standing.rights;
+    let held = rights.global.has_some(statics) || rights.has_dynamic(dynamic);
+    if held { Ok(()) } else { Err(codes::specific_access_denied_error(names)) }
+}
+
+fn database_of<'a>(session: &'a ClientSession, name: &ObjectName<'a>) -> Result<&'a str, SqlError> {
+    name.schema.or(session.core.database.as_deref()).ok_or_else(codes::no_db_error)
 }
 
 /// 1044 without privileges on a database.
@@ -148,6 +188,11 @@ pub(crate) fn on_database(session: &ClientSession, database: &str, wants: Privil
     }
 }
 
+/// The same on the database of a name.
+fn on_database_of(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
+    if session.core.standing.everything { Ok(()) } else { on_database(session, database_of(session, name)?, wants) }
+}
+
 /// 1370 without a privilege on a database's routines.
 fn on_routine(session: &ClientSession, name: &ObjectName<'_>, command: &str, wants: Privileges) -> Result<(), SqlError> {
     let core = &session.core;
@@ -156,7 +201,7 @@ fn on_routine(session: &ClientSession, name: &ObjectName<'_>, command: &str, wan
         return Ok(());
     }
     let database = database_of(session, name)?;
-    if core.standing.rights.database(&database).has(wants) {
+    if core.standing.rights.database(database).has(wants) {
         return Ok(());
     }
     let login = &core.login;
@@ -166,31 +211,37 @@ fn on_routine(session: &ClientSession, name: &ObjectName<'_>, command: &str, wan
 /// 1142 without privileges on a stored table or view, whatever temporary table hides it: for statements that do not act on temporary ones.
 fn on_stored(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
     let core = &session.core;
-    let database = database_of(session, name)?;
-    if core.standing.everything || is_computed(&database) {
+    if core.standing.everything {
         return Ok(());
     }
-    let missing = wants.without(core.standing.rights.on_table(&database, name.name));
+    let database = database_of(session, name)?;
+    if is_computed(database) {
+        return Ok(());
+    }
+    let missing = wants.without(core.standing.rights.on_table(database, name.name));
     if missing.is_empty() { Ok(()) } else { Err(core.table_denied(missing, name.name)) }
 }
 
 /// The same for statements that act on the temporary table that a name means, where it means one: that is the session's own.
 fn on_named(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
-    if means_temporary(session, name)? { Ok(()) } else { on_stored(session, name, wants) }
+    if session.core.standing.everything || means_temporary(session, name)? { Ok(()) } else { on_stored(session, name, wants) }
 }
 
 /// The same where a column's privilege is enough.
 fn on_part_of_named(session: &ClientSession, name: &ObjectName<'_>, wants: Privileges) -> Result<(), SqlError> {
-    let database = database_of(session, name)?;
-    if is_computed(&database) || means_temporary(session, name)? {
+    if session.core.standing.everything || means_temporary(session, name)? {
         return Ok(());
     }
-    let missing = wants.without(session.core.standing.rights.on_some_column(&database, name.name));
+    let database = database_of(session, name)?;
+    if is_computed(database) {
+        return Ok(());
+    }
+    let missing = wants.without(session.core.standing.rights.on_some_column(database, name.name));
     if missing.is_empty() { Ok(()) } else { Err(session.core.table_denied(missing, name.name)) }
 }
 
 fn means_temporary(session: &ClientSession, name: &ObjectName<'_>) -> Result<bool, SqlError> {
-    Ok(session.core.temporary_table(&database_of(session, name)?, name.name).is_some())
+    Ok(session.core.temporary_table(database_of(session, name)?, name.name).is_some())
 }
 
 /// Tables that refuse changes by themselves.
@@ -201,7 +252,7 @@ fn is_computed(database: &str) -> bool {
 fn create_table(session: &ClientSession, create: &ast::CreateTable<'_>) -> Result<(), SqlError> {
     use Privileges as P;
     if create.temporary {
-        on_database(session, &database_of(session, &create.name)?, P::CREATE_TEMPORARY_TABLES)?;
+        on_database_of(session, &create.name, P::CREATE_TEMPORARY_TABLES)?;
     } else {
         let wants = if create.select.is_some() { P::CREATE.with(P::INSERT) } else { P::CREATE };
         on_stored(session, &create.name, wants)?;

@@ -33,6 +33,7 @@ use crate::ddl::has_generated_key;
 use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
+use ::accounts::Privileges;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
 use mysql_error::codes;
 use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
@@ -241,20 +242,21 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         }
         ShowKind::Variables { scope } => Ok(status::variables(session, *scope)),
         ShowKind::Status { scope } => Ok(status::status(session, *scope)),
-        ShowKind::EngineStatus(engine) if engine.eq_ignore_ascii_case("innodb") => {
+        ShowKind::EngineStatus(engine) | ShowKind::EngineMutex(engine) | ShowKind::EngineLogs(engine)
+            if !engine.eq_ignore_ascii_case("innodb") =>
+        {
+            Err(codes::unknown_storage_engine(engine).into())
+        }
+        ShowKind::EngineStatus(_) => {
             session.core.require_process()?;
             engine_status::engine_status(session)
         }
-        ShowKind::EngineStatus(engine) | ShowKind::EngineMutex(engine) | ShowKind::EngineLogs(engine) => {
-            if engine.eq_ignore_ascii_case("innodb") && matches!(what, ShowKind::EngineMutex(_)) {
-                // Latches are not counted one by one; a MySQL that does not either answers so.
-                Ok(engine_status::head())
-            } else if engine.eq_ignore_ascii_case("innodb") {
-                Err(codes::not_supported_yet("SHOW ENGINE INNODB LOGS").into())
-            } else {
-                Err(codes::unknown_storage_engine(engine).into())
-            }
+        ShowKind::EngineMutex(_) => {
+            session.core.require_process()?;
+            // Latches are not counted one by one; a MySQL that does not either answers so.
+            Ok(engine_status::head())
         }
+        ShowKind::EngineLogs(_) => Err(codes::not_supported_yet("SHOW ENGINE INNODB LOGS").into()),
         ShowKind::ProcessList { full } => Ok(processes::process_list(session, *full)),
         ShowKind::Warnings { limit } => server::conditions(session, limit.as_ref(), false),
         ShowKind::Errors { limit } => server::conditions(session, limit.as_ref(), true),
@@ -277,15 +279,13 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             table.row(vec![line.into()]);
             Ok(table)
         }
-        ShowKind::BinaryLogs | ShowKind::BinlogEvents | ShowKind::BinaryLogStatus | ShowKind::ReplicaStatus
-            if !session
-                .core
-                .standing
-                .rights
-                .global
-                .has_some(accounts::Privileges::SUPER.with(accounts::Privileges::REPLICATION_CLIENT)) =>
+        ShowKind::BinaryLogs | ShowKind::BinaryLogStatus | ShowKind::ReplicaStatus
+            if !session.core.standing.rights.global.has_some(Privileges::SUPER.with(Privileges::REPLICATION_CLIENT)) =>
         {
             Err(codes::specific_access_denied_error("SUPER, REPLICATION CLIENT").into())
+        }
+        ShowKind::BinlogEvents | ShowKind::Replicas if !session.core.standing.rights.global.has(Privileges::REPLICATION_SLAVE) => {
+            Err(codes::specific_access_denied_error("REPLICATION SLAVE").into())
         }
         ShowKind::BinaryLogs | ShowKind::BinlogEvents => {
             Err(mysql_error::SqlError::with_message(1381, "You are not using binary logging").into())
