@@ -9,7 +9,7 @@ use super::create_table::{check_columns, check_size, define_key};
 use super::data_type::{resolve_collation, smallest_text, variable_length, warn_of_charset};
 use super::definition::{Definer, DraftColumn, define_column, define_default};
 use super::expression::{check_expressions, is_computed, names};
-use super::foreign_keys::{self, DraftForeignKey};
+use super::foreign_keys::{self, DraftForeignKey, WrittenKey};
 use super::key::{DraftKey, DraftPart, KeyColumn, define_indexes, warn_of_repeated};
 use super::online::{self, Beside, TableCopy};
 use super::options::Options;
@@ -104,23 +104,10 @@ fn run(session: &mut ClientSession, name: &ObjectName<'_>, actions: &[AlterActio
 
 /// The tables that a change has to have alone beside its own: new parents, and those whose definitions follow when names change.
 fn related(session: &ClientSession, name: &FullName, actions: &[AlterAction<'_>]) -> Result<Vec<FullName>, Outcome> {
-    let mut related = Vec::new();
-    let mut renames = false;
-    for action in actions {
-        let (references, renaming) = match action {
-            AlterAction::AddForeignKey(key) => (Some(&key.references), false),
-            AlterAction::AddColumn(column, _) | AlterAction::ModifyColumn(column, _) => (column.attributes.references, false),
-            AlterAction::ChangeColumn(_, column, _) => (column.attributes.references, true),
-            AlterAction::Rename(_) | AlterAction::RenameColumn(..) => (None, true),
-            _ => (None, false),
-        };
-        renames |= renaming;
-        if let Some(references) = references {
-            let database = references.table.schema.unwrap_or(&name.database).to_owned();
-            related.push(FullName { database, table: references.table.name.to_owned() });
-        }
-    }
-    if renames {
+    let mut related: Vec<FullName> = WrittenKey::of_alter(actions).map(|key| key.parent(&name.database)).collect();
+    let renames =
+        |action: &AlterAction<'_>| matches!(action, AlterAction::Rename(_) | AlterAction::RenameColumn(..) | AlterAction::ChangeColumn(..));
+    if actions.iter().any(renames) {
         let children = session.children_of(name)?.into_iter();
         related.extend(children.map(|child| FullName { database: child.database, table: child.name }));
     }

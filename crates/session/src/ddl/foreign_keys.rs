@@ -34,6 +34,49 @@ pub(super) struct DraftForeignKey {
     is_old: bool,
 }
 
+/// A foreign key where a statement writes it: by itself, or at a column. Whoever looks for those of a statement finds them by this.
+pub(crate) struct WrittenKey<'s> {
+    constraint: Option<&'s str>,
+    index_name: Option<&'s str>,
+    columns: &'s [&'s str],
+    references: &'s References<'s>,
+    keys_before: usize,
+}
+
+impl<'s> WrittenKey<'s> {
+    fn at_column(column: &'s ast::ColumnDef<'s>) -> Option<Self> {
+        let references = column.attributes.references?;
+        Some(Self { constraint: None, index_name: None, columns: std::slice::from_ref(&column.name), references, keys_before: 0 })
+    }
+
+    fn by_itself(key: &'s ast::ForeignKey<'s>, keys_before: usize) -> Self {
+        Self { constraint: key.constraint, index_name: key.name, columns: key.columns, references: &key.references, keys_before }
+    }
+
+    /// Those of CREATE TABLE: at columns, then the table's.
+    pub(crate) fn of_create(create: &'s ast::CreateTable<'s>) -> impl Iterator<Item = Self> {
+        let at_columns = create.columns.iter().filter_map(Self::at_column);
+        at_columns.chain(create.foreign_keys.iter().map(|key| Self::by_itself(key, key.keys_before)))
+    }
+
+    /// Those that ALTER TABLE adds.
+    pub(crate) fn of_alter(actions: &'s [AlterAction<'s>]) -> impl Iterator<Item = Self> {
+        actions.iter().filter_map(|action| match action {
+            AlterAction::AddForeignKey(key) => Some(Self::by_itself(key, 0)),
+            AlterAction::AddColumn(column, _) | AlterAction::ModifyColumn(column, _) | AlterAction::ChangeColumn(_, column, _) => {
+                Self::at_column(column)
+            }
+            _ => None,
+        })
+    }
+
+    /// The table that it refers to, of a table in this database.
+    pub(crate) fn parent(&self, database: &str) -> FullName {
+        let table = &self.references.table;
+        FullName { database: table.schema.unwrap_or(database).to_owned(), table: table.name.to_owned() }
+    }
+}
+
 fn action(written: Option<ast::ReferenceAction>) -> ReferenceAction {
     match written {
         None | Some(ast::ReferenceAction::NoAction) => ReferenceAction::NoAction,
@@ -45,17 +88,9 @@ fn action(written: Option<ast::ReferenceAction>) -> ReferenceAction {
 }
 
 impl DraftForeignKey {
-    fn new(
-        session: &ClientSession,
-        own: &FullName,
-        constraint: Option<&str>,
-        index_name: Option<&str>,
-        columns: &[&str],
-        references: &References<'_>,
-        keys_before: usize,
-    ) -> Result<DraftForeignKey, Outcome> {
-        let parent =
-            FullName { database: references.table.schema.unwrap_or(&own.database).to_owned(), table: references.table.name.to_owned() };
+    fn new(session: &ClientSession, own: &FullName, written: &WrittenKey<'_>) -> Result<DraftForeignKey, Outcome> {
+        let WrittenKey { constraint, index_name, columns, references, keys_before } = *written;
+        let parent = written.parent(&own.database);
         let mut parent_columns: Vec<String> = references.columns.iter().map(|name| (*name).to_owned()).collect();
         if parent_columns.is_empty()
             && let Some(def) = session.definition_of(&parent)?
@@ -127,15 +162,7 @@ fn position(columns: &[DraftColumn], column: &KeyColumn) -> Option<usize> {
 
 /// The foreign keys of CREATE TABLE: those of columns, then the table's.
 pub(super) fn of_create(session: &ClientSession, name: &FullName, create: &ast::CreateTable<'_>) -> Result<Vec<DraftForeignKey>, Outcome> {
-    let mut drafts = Vec::new();
-    for column in create.columns {
-        if let Some(references) = column.attributes.references {
-            drafts.push(DraftForeignKey::new(session, name, None, None, &[column.name], references, 0)?);
-        }
-    }
-    for key in create.foreign_keys {
-        drafts.push(DraftForeignKey::new(session, name, key.constraint, key.name, key.columns, &key.references, key.keys_before)?);
-    }
+    let drafts: Vec<_> = WrittenKey::of_create(create).map(|key| DraftForeignKey::new(session, name, &key)).collect::<Result<_, _>>()?;
     if !drafts.is_empty() && create.select.is_some() {
         return Err(codes::fk_with_create_select().into());
     }
@@ -164,19 +191,9 @@ pub(super) fn of_alter(
             None => {}
         }
     }
-    for action in actions {
-        match action {
-            AlterAction::AddForeignKey(key) => {
-                drafts.push(DraftForeignKey::new(session, name, key.constraint, key.name, key.columns, &key.references, 0)?);
-            }
-            AlterAction::AddColumn(column, _) | AlterAction::ModifyColumn(column, _) | AlterAction::ChangeColumn(_, column, _) => {
-                if let Some(references) = column.attributes.references {
-                    drafts.push(DraftForeignKey::new(session, name, None, None, &[column.name], references, 0)?);
-                }
-            }
-            _ => {}
-        }
-        if let AlterAction::AddForeignKey(ast::ForeignKey { constraint: Some(constraint), .. }) = action
+    for key in WrittenKey::of_alter(actions) {
+        drafts.push(DraftForeignKey::new(session, name, &key)?);
+        if let Some(constraint) = key.constraint
             && old.foreign_keys.iter().any(|key| same_name(&key.name, constraint))
         {
             return Err(codes::fk_dup_name(constraint).into());

@@ -41,6 +41,7 @@ mod virtual_columns;
 mod virtual_tests;
 
 pub(crate) use data_type::of_table_function;
+pub(crate) use foreign_keys::WrittenKey;
 pub(crate) use maintenance::maintain;
 pub(crate) use primary_key::is_generated as has_generated_key;
 pub(crate) use program::no_procedure;
@@ -165,7 +166,7 @@ pub(crate) struct FullName {
 }
 
 impl FullName {
-    fn dotted(&self) -> String {
+    pub(crate) fn dotted(&self) -> String {
         format!("{}.{}", self.database, self.table)
     }
 }

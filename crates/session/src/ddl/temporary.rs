@@ -9,6 +9,7 @@ use super::alter::{Draft, Wishes};
 use super::convert::RowConverter;
 use super::create_select::{self, Selected};
 use super::create_table::{define, define_like, exists, forget_history, until_fresh};
+use super::foreign_keys::WrittenKey;
 use super::{DdlDone, FullName, check_table_name, foreign_keys, full_name, lift_statement_limit, online, table};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo};
@@ -47,7 +48,7 @@ fn try_create(session: &mut ClientSession, create: &CreateTable<'_>, sql: &[u8])
     if session.core.temporary_table(&name.database, &name.table).is_some() {
         return exists(session, create, &name).map(Some);
     }
-    if !create.foreign_keys.is_empty() || create.columns.iter().any(|column| column.attributes.references.is_some()) {
+    if WrittenKey::of_create(create).next().is_some() {
         return Err(codes::cannot_add_foreign().into());
     }
     if create.keys.iter().any(|key| key.kind == KeyKind::FullText) {
@@ -179,14 +180,7 @@ fn alter(
 ) -> Result<DdlDone, Outcome> {
     let old = &entry.def;
     let name = FullName { database: old.database.clone(), table: old.name.clone() };
-    let refers = |action: &AlterAction<'_>| match action {
-        AlterAction::AddForeignKey(_) => true,
-        AlterAction::AddColumn(column, _) | AlterAction::ModifyColumn(column, _) | AlterAction::ChangeColumn(_, column, _) => {
-            column.attributes.references.is_some()
-        }
-        _ => false,
-    };
-    if actions.iter().any(refers) {
+    if WrittenKey::of_alter(actions).next().is_some() {
         return Err(codes::cannot_add_foreign().into());
     }
     if actions.iter().any(|action| matches!(action, AlterAction::AddKey(key) if key.kind == KeyKind::FullText)) {

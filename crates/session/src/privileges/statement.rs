@@ -1,6 +1,7 @@
 //! What statements without a plan take: [`authorize`] decides for each kind. Those about accounts, SET and KILL ask by themselves, where they know of whom and what.
 
 use crate::client_session::ClientSession;
+use crate::ddl::WrittenKey;
 use crate::error_map::Outcome;
 use ::accounts::Privileges;
 use mysql_error::{SqlError, codes};
@@ -41,12 +42,11 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
             let renames = alter.actions.iter().any(|action| matches!(action, AlterAction::Rename(_)));
             on_named(session, &alter.name, if renames { P::ALTER.with(P::DROP) } else { P::ALTER })?;
             for action in alter.actions {
-                match action {
-                    AlterAction::Rename(to) => on_stored(session, to, P::CREATE.with(P::INSERT))?,
-                    AlterAction::AddForeignKey(key) => on_stored(session, &key.references.table, P::REFERENCES)?,
-                    _ => {}
+                if let AlterAction::Rename(to) = action {
+                    on_stored(session, to, P::CREATE.with(P::INSERT))?;
                 }
             }
+            refer(session, &alter.name, WrittenKey::of_alter(alter.actions))?;
         }
         Statement::DropTable(drop) if drop.temporary => {}
         Statement::DropTable(drop) => drop.names.iter().try_for_each(|name| on_named(session, name, P::DROP))?,
@@ -249,6 +249,22 @@ fn is_computed(database: &str) -> bool {
     database.eq_ignore_ascii_case("information_schema")
 }
 
+/// 1142 without REFERENCES on the tables that a table's new keys refer to, itself among them.
+fn refer<'s>(session: &ClientSession, own: &ObjectName<'_>, mut keys: impl Iterator<Item = WrittenKey<'s>>) -> Result<(), SqlError> {
+    let core = &session.core;
+    if core.standing.everything {
+        return Ok(());
+    }
+    let database = database_of(session, own)?;
+    keys.try_for_each(|key| {
+        let parent = key.parent(database);
+        match core.standing.rights.on_table(&parent.database, &parent.table).has(Privileges::REFERENCES) {
+            true => Ok(()),
+            false => Err(core.table_denied(Privileges::REFERENCES, &parent.dotted())),
+        }
+    })
+}
+
 fn create_table(session: &ClientSession, create: &ast::CreateTable<'_>) -> Result<(), SqlError> {
     use Privileges as P;
     if create.temporary {
@@ -257,7 +273,7 @@ fn create_table(session: &ClientSession, create: &ast::CreateTable<'_>) -> Resul
         let wants = if create.select.is_some() { P::CREATE.with(P::INSERT) } else { P::CREATE };
         on_stored(session, &create.name, wants)?;
     }
-    create.foreign_keys.iter().try_for_each(|key| on_stored(session, &key.references.table, P::REFERENCES))?;
+    refer(session, &create.name, WrittenKey::of_create(create))?;
     if let Some(like) = &create.like {
         on_part_of_named(session, like, P::SELECT)?;
     }
