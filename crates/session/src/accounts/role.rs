@@ -56,7 +56,7 @@ fn create_roles(session: &mut ClientSession, roles: &[ast::Account<'_>], if_not_
 }
 
 /// Whoever gives a role away has it WITH ADMIN OPTION, or may do so with all.
-fn require_admin(session: &ClientSession, roles: &[AccountName]) -> Result<(), SqlError> {
+pub(super) fn require_admin(session: &ClientSession, roles: &[AccountName]) -> Result<(), SqlError> {
     let rights = &session.core.standing.rights;
     if rights.global.has(Privileges::SUPER) || rights.has_dynamic("ROLE_ADMIN") {
         return Ok(());

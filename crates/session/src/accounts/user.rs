@@ -174,6 +174,8 @@ fn create_users(session: &mut ClientSession, create: &ast::CreateUser<'_>) -> Re
         Some(RoleSelection::List(roles)) => names_of(session, roles)?,
         _ => Vec::new(),
     };
+    // They are given to the accounts that are made.
+    let mut refusal = super::role::require_admin(session, &defaults).err();
     let if_not_exists = create.if_clause;
     let specs = &specs;
     let (made, notes) = session.change_accounts(move |accounts| {
@@ -182,6 +184,9 @@ fn create_users(session: &mut ClientSession, create: &ast::CreateUser<'_>) -> Re
             if accounts.contains(&spec.name) {
                 existing.push(spec.name.clone());
                 continue;
+            }
+            if let Some(error) = refusal.take() {
+                return Err(error);
             }
             if let Some(missing) = defaults.iter().find(|role| !accounts.contains(role)) {
                 return Err(codes::user_does_not_exist(shown(missing)));
