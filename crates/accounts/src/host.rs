@@ -41,32 +41,69 @@ fn in_network(ip: IpAddr, network: &str, mask: &str) -> bool {
     ip.to_bits() & mask == network.to_bits()
 }
 
-/// LIKE with `%`, `_` and `\`, without case of ASCII letters; greedy with one step back.
+/// LIKE with `%`, `_` and `\`, without case of ASCII letters: hosts.
 pub fn like(pattern: &[u8], text: &[u8]) -> bool {
+    fits(pattern, text, byte_at, |a, b| a.eq_ignore_ascii_case(&b))
+}
+
+/// The same with case: names of databases.
+pub(crate) fn name_like(pattern: &[u8], name: &[u8]) -> bool {
+    fits(pattern, name, byte_at, |a, b| a == b)
+}
+
+/// Whether every name that fits the other pattern fits this one.
+pub(crate) fn covers(pattern: &[u8], other: &[u8]) -> bool {
+    fits(pattern, other, part_at, |a, b| a == b)
+}
+
+/// What stands in a pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Byte(u8),
+    One,
+    Any,
+}
+
+fn byte_at(text: &[u8], at: usize) -> Option<(Part, usize)> {
+    text.get(at).map(|byte| (Part::Byte(*byte), at + 1))
+}
+
+/// The part of a pattern that begins there, and where the next one does.
+fn part_at(pattern: &[u8], at: usize) -> Option<(Part, usize)> {
+    match *pattern.get(at)? {
+        b'%' => Some((Part::Any, at + 1)),
+        b'_' => Some((Part::One, at + 1)),
+        b'\\' if at + 1 < pattern.len() => Some((Part::Byte(pattern[at + 1]), at + 2)),
+        byte => Some((Part::Byte(byte), at + 1)),
+    }
+}
+
+/// Greedy with one step back.
+fn fits(pattern: &[u8], text: &[u8], text_at: impl Fn(&[u8], usize) -> Option<(Part, usize)>, same: impl Fn(u8, u8) -> bool) -> bool {
+    let covers = |own, part| match (own, part) {
+        (Part::Byte(own), Part::Byte(other)) => same(own, other),
+        (Part::Byte(_), _) | (Part::One, Part::Any) => false,
+        (Part::One, _) | (Part::Any, _) => true,
+    };
     let (mut p, mut t, mut star) = (0, 0, None);
     loop {
-        if p < pattern.len() && pattern[p] == b'%' {
-            star = Some((p, t));
-            p += 1;
+        let own = part_at(pattern, p);
+        if let Some((Part::Any, p_next)) = own {
+            star = Some((p_next, t));
+            p = p_next;
             continue;
         }
-        if t == text.len() {
-            break;
-        }
-        let escaped = p + 1 < pattern.len() && pattern[p] == b'\\';
-        let at = p + usize::from(escaped);
-        if at < pattern.len() && (!escaped && pattern[at] == b'_' || pattern[at].eq_ignore_ascii_case(&text[t])) {
-            p = at + 1;
-            t += 1;
-        } else if let Some((star_p, star_t)) = star {
-            star = Some((star_p, star_t + 1));
-            p = star_p + 1;
-            t = star_t + 1;
-        } else {
-            return false;
+        let Some((part, t_next)) = text_at(text, t) else { return own.is_none() };
+        match (own, star) {
+            (Some((own, p_next)), _) if covers(own, part) => (p, t) = (p_next, t_next),
+            (_, Some((p_star, t_star))) => {
+                let Some((_, t_star)) = text_at(text, t_star) else { return false };
+                star = Some((p_star, t_star));
+                (p, t) = (p_star, t_star);
+            }
+            (_, None) => return false,
         }
     }
-    p == pattern.len()
 }
 
 /// Where a host part stands: exact ones, networks by the length of their masks, patterns by what is written before their first wildcard, `%`, nothing.
@@ -157,6 +194,34 @@ mod tests {
             ("a%c%", "axxcyy", true),
         ] {
             assert_eq!(like(pattern.as_bytes(), text.as_bytes()), expect, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_covers_what_fits_no_more_than_it() {
+        for (own, given, expect) in [
+            ("my_app", "my%app", false),
+            ("my_app", "my_app", true),
+            ("my_app", r"my\_app", true),
+            ("my_app", r"my\%app", true),
+            ("my_app", "myxapp", true),
+            ("my_app", "my_ap_", false),
+            ("my_app", "my__app", false),
+            (r"my\_app", "my_app", false),
+            (r"my\_app", r"my\_app", true),
+            (r"my\_app", "my%", false),
+            ("my%", "my%app", true),
+            ("my%", "my_", true),
+            ("my%", "my", true),
+            ("my%", "m%", false),
+            ("%app%", "a%app_", true),
+            ("%a%b%", "%b%a%", false),
+            ("%a%b%", "a%xb", true),
+            ("%", "", true),
+            ("_", "%", false),
+            ("my%", "My%", false),
+        ] {
+            assert_eq!(covers(own.as_bytes(), given.as_bytes()), expect, "{own} {given}");
         }
     }
 

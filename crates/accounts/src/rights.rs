@@ -4,7 +4,7 @@
 //! each role choose their own entry, and what they chose is added up.
 
 use crate::account::{AccountName, Grants};
-use crate::host::{first_wildcard, like};
+use crate::host::{covers, first_wildcard, name_like};
 use crate::privilege::Privileges;
 use crate::registry::Accounts;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -63,8 +63,17 @@ impl Databases {
         if let Some(privileges) = self.exact.get(name) {
             return *privileges;
         }
-        let fits = self.patterns.iter().find(|(pattern, _)| like(pattern.as_bytes(), name.as_bytes()));
+        let fits = self.patterns.iter().find(|(pattern, _)| name_like(pattern.as_bytes(), name.as_bytes()));
         fits.map_or(Privileges::NONE, |(_, privileges)| *privileges)
+    }
+
+    /// On all databases whose names fit a pattern.
+    fn of_pattern(&self, pattern: &str) -> Privileges {
+        if first_wildcard(pattern).is_none() {
+            return self.of_database(&unescaped(pattern));
+        }
+        let above = self.patterns.iter().find(|(own, _)| covers(own.as_bytes(), pattern.as_bytes()));
+        above.map_or(Privileges::NONE, |(_, privileges)| *privileges)
     }
 }
 
@@ -135,6 +144,11 @@ impl Rights {
     /// On all of a database: what is granted on `*.*` and on it.
     pub fn database(&self, database: &str) -> Privileges {
         self.databases.iter().fold(self.global, |all, entries| all.with(entries.of_database(database)))
+    }
+
+    /// On all databases that a pattern in GRANT … ON stands for.
+    pub fn databases_like(&self, pattern: &str) -> Privileges {
+        self.databases.iter().fold(self.global, |all, entries| all.with(entries.of_pattern(pattern)))
     }
 
     /// What is granted on a table and its columns themselves.

@@ -316,9 +316,9 @@ fn may_give(session: &ClientSession, change: &Change) -> Result<(), SqlError> {
                 false => Err(codes::specific_access_denied_error("GRANT OPTION")),
             }
         }
-        Place::Database(database) => match rights.database(database).has(wanted) {
+        Place::Database(pattern) => match rights.databases_like(pattern).has(wanted) {
             true => Ok(()),
-            false => Err(codes::dbaccess_denied_error(&own.user, &own.host, database)),
+            false => Err(codes::dbaccess_denied_error(&own.user, &own.host, pattern)),
         },
         Place::Table(database, table) => {
             let mut missing = wanted.without(rights.on_table(database, table));
