@@ -2,8 +2,8 @@
 
 use crate::client_session::ClientSession;
 use crate::context::Core;
-use ::accounts::{Privileges, Rights};
-use catalog::TableDef;
+use ::accounts::{AccountName, Privileges, Rights};
+use catalog::{TableDef, ViewDef};
 use mysql_error::SqlError;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub(crate) struct Shows {
     everything: bool,
     rights: Arc<Rights>,
+    account: AccountName,
 }
 
 impl Shows {
@@ -23,6 +24,14 @@ impl Shows {
     /// Whether a table is shown.
     pub fn table(&self, database: &str, table: &str) -> bool {
         self.everything || database.eq_ignore_ascii_case("information_schema") || self.rights.sees_table(database, table)
+    }
+
+    /// Whether the text of a view is shown: to its definer, and to who has SHOW VIEW and SELECT on it.
+    pub fn definition(&self, view: &ViewDef) -> bool {
+        let is_definer = self.account.user == view.definer_user && self.account.host.eq_ignore_ascii_case(&view.definer_host);
+        self.everything
+            || is_definer
+            || self.rights.on_table(&view.database, &view.name).has(Privileges::SHOW_VIEW.with(Privileges::SELECT))
     }
 
     /// What may be done with a column, as the columns named `Privileges` tell it; empty for one that is not shown.
@@ -41,7 +50,8 @@ impl Shows {
 impl Core {
     /// What the session is shown.
     pub(crate) fn shows(&self) -> Shows {
-        Shows { everything: self.standing.everything, rights: Arc::clone(&self.standing.rights) }
+        let standing = &self.standing;
+        Shows { everything: standing.everything, rights: Arc::clone(&standing.rights), account: standing.account.clone() }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Table, computed, number, schema_of, text};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
 use crate::virtual_tables;
-use catalog::{DefaultValue, IndexDef, TableDef, TableEntry, VirtualTableDef, Visibility};
+use catalog::{CatalogError, DefaultValue, IndexDef, TableDef, TableEntry, VirtualTableDef, Visibility};
 use planner::plan::OutputColumn;
 use types::{Charset, ColumnType, TypeKind, Value};
 
@@ -268,12 +268,19 @@ pub(super) fn table_status(session: &ClientSession, schema: Option<&str>) -> Res
     let catalog = &session.shared().catalog;
     let failed = |error| catalog_error(error, || session.stop_error());
     for name in catalog.table_names(&schema).map_err(failed)? {
+        if !session.core.sees_table(&schema, &name) {
+            continue;
+        }
         if let Some(view) = catalog.view(&schema, &name).map_err(failed)? {
             table.row(virtual_tables::view_status_row(session.shared(), &view));
             continue;
         }
-        let entry = catalog.table(&schema, &name).map_err(failed)?;
-        table.row(virtual_tables::status_row(session.shared(), &entry));
+        match catalog.table(&schema, &name) {
+            Ok(entry) => table.row(virtual_tables::status_row(session.shared(), &entry)),
+            // Dropped since it was listed.
+            Err(CatalogError::UnknownTable { .. } | CatalogError::UnknownDatabase(_)) => {}
+            Err(error) => return Err(failed(error)),
+        }
     }
     Ok(table)
 }

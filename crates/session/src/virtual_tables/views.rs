@@ -37,14 +37,15 @@ pub(super) fn view_table_usage() -> VirtualTable {
 }
 
 fn view_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    each_table(core, request, |listed| {
+    let shows = core.shows();
+    each_table(core, request, move |listed| {
         let Listed::View(view) = listed else { return Vec::new() };
         let def = &view.def;
         vec![vec![
             "def".into(),
             def.database.as_str().into(),
             def.name.as_str().into(),
-            def.query.as_str().into(),
+            if shows.definition(def) { def.query.as_str() } else { "" }.into(),
             def.check.word().into(),
             if def.updatable { "YES" } else { "NO" }.into(),
             format!("{}@{}", def.definer_user, def.definer_host).into(),
@@ -56,13 +57,17 @@ fn view_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<Virt
 }
 
 fn usage_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    each_table(core, request, |listed| {
+    let shows = core.shows();
+    each_table(core, request, move |listed| {
         let Listed::View(view) = listed else { return Vec::new() };
         let def = &view.def;
+        if !shows.definition(def) {
+            return Vec::new();
+        }
         let row = |(database, table): &(String, String)| -> VirtualRow {
             let (view_database, view_name) = (def.database.as_str(), def.name.as_str());
             vec!["def".into(), view_database.into(), view_name.into(), "def".into(), database.as_str().into(), table.as_str().into()]
         };
-        def.tables.iter().map(row).collect()
+        def.tables.iter().filter(|(database, table)| shows.table(database, table)).map(row).collect()
     })
 }
