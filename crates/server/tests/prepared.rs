@@ -143,3 +143,48 @@ fn the_handle_of_a_closed_statement_is_nobodys() {
     }
     assert_eq!(wire.execute(after, &[]).as_deref(), Ok("after"));
 }
+
+#[test]
+fn a_statement_stays_in_the_database_in_which_it_was_prepared() {
+    let (server, mut wire) = connect(&[]);
+    let mut root = server.connect();
+    for database in ["a", "b"] {
+        harness::run_all(
+            &mut root,
+            &[
+                &*format!("CREATE DATABASE {database}"),
+                &*format!("CREATE TABLE {database}.t (id INT PRIMARY KEY, name VARCHAR(10))"),
+                &*format!("INSERT INTO {database}.t VALUES (1, 'of {database}')"),
+            ],
+        );
+    }
+    let make_current = |wire: &mut Wire, database: &str| {
+        wire.command(byte::INIT_DB, database.as_bytes());
+        assert_eq!(wire.answer().as_deref(), Ok(""));
+    };
+    make_current(&mut wire, "a");
+    let texts = [
+        "SELECT CONCAT(DATABASE(), ': ', name) FROM t WHERE id = ?",
+        "SELECT /*+ SET_VAR(sort_buffer_size = 100000) */ CONCAT(DATABASE(), ': ', name) FROM t WHERE id = ?",
+    ];
+    let before = texts.map(|sql| wire.prepare(sql));
+    // Planned by the first execution in one of them, and by the first after DDL.
+    let run = wire.prepare(texts[0]);
+    assert_eq!(wire.execute(run, &[Some("1")]).as_deref(), Ok("a: of a"));
+    let changing = wire.prepare("UPDATE t SET name = CONCAT(name, '!') WHERE id = ?");
+    for (current, ddl) in
+        [("b", None), ("b", Some("CREATE TABLE a.more (id INT)")), ("a", Some("CREATE TABLE b.more (id INT)")), ("b", None)]
+    {
+        make_current(&mut wire, current);
+        ddl.into_iter().for_each(|ddl| harness::run_all(&mut root, &[ddl]));
+        for handle in before.into_iter().chain([run]) {
+            assert_eq!(wire.execute(handle, &[Some("1")]).as_deref(), Ok("a: of a"), "{current} {ddl:?}");
+        }
+        let here = wire.prepare(texts[0]);
+        assert_eq!(wire.execute(here, &[Some("1")]), Ok(format!("{current}: of {current}")));
+    }
+    assert_eq!(wire.execute(changing, &[Some("1")]).as_deref(), Ok(""));
+    assert_eq!(wire.execute(run, &[Some("1")]).as_deref(), Ok("a: of a!"));
+    harness::run_all(&mut root, &["DROP DATABASE a"]);
+    assert_eq!(wire.execute(run, &[Some("1")]), Err(1049));
+}

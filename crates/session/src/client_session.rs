@@ -64,6 +64,8 @@ pub struct ClientSession {
     pub(crate) multi_statements: bool,
     /// More results of the same command follow the one that is being written.
     pub(crate) more_results: bool,
+    /// The current databases while others are lent ([`ClientSession::in_database`]), the session's own first.
+    pub(crate) outer_databases: Vec<Option<Box<str>>>,
     /// KILL of its own connection: it is told, and ends.
     pub(crate) killed_itself: bool,
     /// What is kept of the running statement while a log is on.
@@ -175,6 +177,7 @@ impl ClientSession {
             environment: 0,
             multi_statements: false,
             more_results: false,
+            outer_databases: Vec::new(),
             killed_itself: false,
             logged: None,
             planned: std::cell::Cell::new(false),
@@ -621,6 +624,7 @@ impl ClientSession {
                 (name, found.map_err(|error| crate::error_map::catalog_error(error, || self.stop_error()))?.collation)
             }
         };
+        self.prepared.leave(self.core.database.as_deref(), Some(name));
         self.core.database = Some(name.into());
         self.environment = 0;
         self.changes.note_schema();
@@ -628,6 +632,20 @@ impl ClientSession {
         let name = name.to_owned();
         self.connection.set_label(|label| label.database = Some(name));
         Ok(())
+    }
+
+    /// A database is gone: where it was current, none is.
+    pub(crate) fn forget_database(&mut self, name: &str) {
+        let own = self.outer_databases.first().unwrap_or(&self.core.database);
+        if own.as_deref() == Some(name) {
+            self.prepared.leave(Some(name), None);
+            self.changes.note_schema();
+            self.connection.set_label(|label| label.database = None);
+        }
+        for database in self.outer_databases.iter_mut().chain([&mut self.core.database]) {
+            database.take_if(|database| **database == *name);
+        }
+        self.environment = 0;
     }
 
     #[cold]

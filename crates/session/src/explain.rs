@@ -89,14 +89,6 @@ impl ClientSession {
         }
     }
 
-    /// Runs something with another current database.
-    fn in_database<T>(&mut self, database: Option<Box<str>>, run: impl FnOnce(&mut Self) -> T) -> T {
-        let own = std::mem::replace(&mut self.core.database, database);
-        let done = run(self);
-        self.core.database = own;
-        done
-    }
-
     /// EXPLAIN FOR CONNECTION: the plan that the statement gets which another session runs, read from its text and planned here.
     fn explain_connection(&mut self, explain: &ast::Explain<'_>, id: u64, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         let unknown = || codes::no_such_thread(id);

@@ -150,8 +150,9 @@ impl ClientSession {
             self.let_variable_be(definition, value);
             before.push((*definition, old));
         }
-        let done = run(self);
-        before.into_iter().rev().for_each(|(definition, old)| self.let_variable_be(definition, old));
-        done
+        let give_back = |session: &mut ClientSession, before: Vec<_>| {
+            before.into_iter().rev().for_each(|(definition, old)| session.let_variable_be(definition, old));
+        };
+        self.lending(before, give_back, run)
     }
 }

@@ -34,6 +34,7 @@ mod get_diagnostics;
 mod hinted;
 mod info;
 mod kinds;
+mod lent;
 mod lock_tables;
 mod output;
 mod persist;

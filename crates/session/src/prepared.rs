@@ -10,7 +10,6 @@ use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, parse_error};
-use crate::hinted::Assignment;
 use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::preparable::is_preparable;
 use crate::privileges::authorize;
@@ -27,7 +26,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use types::{ColumnType, Decimal, TypeKind, Value};
 
-use statements::{Counted, Prepared};
+use statements::{Counted, Prepared, Setting};
 pub(crate) use statements::{CursorUse, PreparedStatements};
 
 /// How long a bound text may be by what its column says: as MySQL states it.
@@ -257,25 +256,28 @@ impl ClientSession {
 
     /// Runs a prepared statement with the values in `self.params`.
     fn run_prepared(&mut self, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        self.run_prepared_with(id, false, sink)
+        match self.prepared.get(id).and_then(Prepared::setting) {
+            None => self.run_prepared_as_is(id, sink),
+            Some(setting) => self.run_prepared_in(setting, id, sink),
+        }
     }
 
-    /// The same with the variables set that the statement's hints name.
+    /// The same in the database that the statement was prepared in, with the variables set that its hints name.
     #[cold]
-    fn run_prepared_hinted(&mut self, id: u32, hinted: &[Assignment], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        self.with_variables(hinted, |session| session.run_prepared_with(id, true, sink))
+    fn run_prepared_in(&mut self, setting: Setting, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        let mut run = |session: &mut ClientSession| session.with_variables(&setting.hinted, |session| session.run_prepared_as_is(id, sink));
+        match setting.elsewhere {
+            None => run(self),
+            Some(database) => self.in_database(database.as_deref().map(Box::from), run),
+        }
     }
 
-    fn run_prepared_with(&mut self, id: u32, hinted: bool, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+    fn run_prepared_as_is(&mut self, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
             let Some(prepared) = self.prepared.get_mut(id) else {
                 return Err(codes::unknown_stmt_handler(id, "EXECUTE").into());
             };
-            if !prepared.hinted().is_empty() && !hinted {
-                let variables = prepared.hinted().to_vec();
-                return self.run_prepared_hinted(id, &variables, sink);
-            }
             if !prepared.planned {
                 let sql = Arc::clone(&prepared.sql);
                 return self.run_text(&sql, sink);

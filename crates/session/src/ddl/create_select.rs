@@ -234,9 +234,8 @@ pub(super) fn fill(
         on_duplicate: &[],
     };
     session.core.new_table = Some(Arc::clone(entry));
-    let filled = insert_rows(session, select.query, &insert, selected, sql);
-    session.core.new_table = None;
-    filled
+    let fill = |session: &mut ClientSession| insert_rows(session, select.query, &insert, selected, sql);
+    session.lending((), |session, ()| session.core.new_table = None, fill)
 }
 
 fn insert_rows(

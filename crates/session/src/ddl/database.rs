@@ -87,12 +87,7 @@ pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> 
             continue;
         }
         let dropped = catalog.drop_database(&mut session.engine, name).map_err(|error| session.catalog_error(error))?;
-        if session.core.database.as_deref() == Some(name) {
-            session.core.database = None;
-            session.changes.note_schema();
-            session.environment = 0;
-            session.connection.set_label(|label| label.database = None);
-        }
+        session.forget_database(name);
         return Ok(DdlDone::of(dropped as u64));
     }
 }

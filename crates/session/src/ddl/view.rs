@@ -45,9 +45,7 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateView<'_>, sql: 
         return exists(session, create, &name);
     }
     session.core.view_being_made = Some((name.database.clone(), name.table.clone()));
-    let def = define(session, create, &name, sql);
-    session.core.view_being_made = None;
-    let def = def?;
+    let def = session.lending((), |session, ()| session.core.view_being_made = None, |session| define(session, create, &name, sql))?;
     let old = if is_there { session.lock_view(&name)? } else { None };
     match catalog.define_view(&mut session.engine, def, old.as_ref().map(|old| &*old.entry)) {
         Ok(()) => Ok(DdlDone::NOTHING),

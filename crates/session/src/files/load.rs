@@ -133,15 +133,18 @@ impl ClientSession {
                 before.push((name.clone(), self.core.user_variables.insert(name, Value::from(""))));
             }
         }
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
-        let plan = planner::plan_load(load, sql, ignore, &planning);
-        for (name, value) in before.into_iter().rev() {
-            match value {
-                Some(value) => self.core.user_variables.insert(name, value),
-                None => self.core.user_variables.remove(&name),
-            };
-        }
-        plan
+        let give_back = |session: &mut ClientSession, before: Vec<(Box<str>, Option<Value>)>| {
+            for (name, value) in before.into_iter().rev() {
+                match value {
+                    Some(value) => session.core.user_variables.insert(name, value),
+                    None => session.core.user_variables.remove(&name),
+                };
+            }
+        };
+        self.lending(before, give_back, |session| {
+            let planning = Planning { core: &session.core, engine: &session.engine, params: &[], param_types: &[] };
+            planner::plan_load(load, sql, ignore, &planning)
+        })
     }
 
     /// The file on the server's disk.

@@ -93,6 +93,11 @@ impl<T> Handles<T> {
         self.places.len()
     }
 
+    /// All that is there.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().flatten()
+    }
+
     /// Moves all to fresh memory, and no more of it than they need.
     pub fn pack(&mut self, each: impl Fn(&mut T)) {
         let mut places = Vec::with_capacity(self.places.len());

@@ -5,6 +5,8 @@
 //!
 //! # Invariants
 //! 1. The server's count of prepared statements has each of them while it is there.
+//! 2. A statement runs in the database that was the current one when it was prepared. It holds that one's name only while another is current: to change the
+//!    current database costs a look at each statement, to run one costs nothing.
 
 use super::handles::Handles;
 use crate::context::Core;
@@ -124,6 +126,16 @@ struct Rare {
     unfit: Option<fn() -> SqlError>,
     /// Variables that its hints set.
     hinted: Box<[Assignment]>,
+    /// The database that it was prepared in, or none, where that is not the current one.
+    elsewhere: Option<Option<Arc<str>>>,
+}
+
+/// What is otherwise in the session while a statement runs.
+pub(super) struct Setting {
+    /// Variables that its hints set.
+    pub(super) hinted: Box<[Assignment]>,
+    /// The database that it was prepared in, or none, where that is not the current one.
+    pub(super) elsewhere: Option<Option<Arc<str>>>,
 }
 
 /// Values that came in pieces, by parameter.
@@ -133,6 +145,12 @@ impl<'a> LongData<'a> {
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<&'a Vec<u8>> {
         self.0?.get(&(index as u16))
+    }
+}
+
+impl Rare {
+    fn runs_as_is(&self) -> bool {
+        self.hinted.is_empty() && self.elsewhere.is_none()
     }
 }
 
@@ -169,16 +187,24 @@ impl Prepared {
     /// Takes out a plan that is good for whatever parameters.
     #[inline]
     pub(super) fn take_plan(&mut self, version: u64, core: &Core) -> Option<Arc<CachedPlan>> {
-        let hinted = !self.hinted().is_empty();
-        self.plan.take_if(|plan| !hinted && plan.plan.free_params.is_empty() && plan.is_ready(version, core))
+        let as_is = self.rare.as_ref().is_none_or(|rare| rare.runs_as_is());
+        self.plan.take_if(|plan| as_is && plan.plan.free_params.is_empty() && plan.is_ready(version, core))
     }
 
-    /// Variables that its hints set while it runs.
-    pub(super) fn hinted(&self) -> &[Assignment] {
-        self.rare.as_ref().map_or(&[], |rare| &rare.hinted)
+    /// What is otherwise while it runs, if something is.
+    pub(super) fn setting(&self) -> Option<Setting> {
+        let rare = self.rare.as_ref().filter(|rare| !rare.runs_as_is())?;
+        Some(Setting { hinted: rare.hinted.clone(), elsewhere: rare.elsewhere.clone() })
     }
 
-    /// Whether it has something that few have: hints, values in pieces, a cursor.
+    /// Another database is the current one.
+    fn leave(&mut self, old: &Option<Arc<str>>, new: Option<&str>) {
+        let rare = self.rare.get_or_insert_default();
+        let prepared_in = rare.elsewhere.take().unwrap_or_else(|| old.clone());
+        rare.elsewhere = (prepared_in.as_deref() != new).then_some(prepared_in);
+    }
+
+    /// Whether it has something that few have: hints, values in pieces, a cursor, another database.
     #[inline]
     pub(super) fn is_rare(&self) -> bool {
         self.rare.is_some()
@@ -251,6 +277,14 @@ impl PreparedStatements {
     pub(crate) fn close_all(&mut self) {
         self.by_handle.clear();
         *self = Self { by_handle: std::mem::take(&mut self.by_handle), ..Self::default() };
+    }
+
+    /// Another database is the current one: a statement stays in that in which it was prepared.
+    pub(crate) fn leave(&mut self, old: Option<&str>, new: Option<&str>) {
+        if old != new {
+            let old = old.map(Arc::from);
+            self.by_handle.iter_mut().for_each(|prepared| prepared.leave(&old, new));
+        }
     }
 
     /// COM_STMT_CLOSE.
