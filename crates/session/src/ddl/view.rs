@@ -44,9 +44,24 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateView<'_>, sql: 
     } else if !replaces {
         return exists(session, create, &name);
     }
+    // ALTER keeps what it does not name, as it is once nobody else changes it.
+    let altered = if create.alter { session.lock_view(&name)? } else { None };
+    if create.alter && altered.is_none() {
+        return Err(codes::no_such_table(&name.database, &name.table).into());
+    }
+    let kept = altered.as_ref().map(|view| &view.entry.def);
+    if let Some(kept) = kept
+        && create.definer.is_none()
+    {
+        session.may_be_definer(&kept.definer_user, &kept.definer_host)?;
+    }
     session.core.view_being_made = Some((name.database.clone(), name.table.clone()));
-    let def = session.lending((), |session, ()| session.core.view_being_made = None, |session| define(session, create, &name, sql))?;
-    let old = if is_there { session.lock_view(&name)? } else { None };
+    let def =
+        session.lending((), |session, ()| session.core.view_being_made = None, |session| define(session, create, &name, sql, kept))?;
+    let old = match altered {
+        None if is_there => session.lock_view(&name)?,
+        altered => altered,
+    };
     match catalog.define_view(&mut session.engine, def, old.as_ref().map(|old| &*old.entry)) {
         Ok(()) => Ok(DdlDone::NOTHING),
         Err(CatalogError::TableExists(_)) => exists(session, create, &name),
@@ -63,7 +78,14 @@ fn exists(session: &mut ClientSession, create: &CreateView<'_>, name: &FullName)
     Ok(DdlDone::NOTHING)
 }
 
-fn define(session: &mut ClientSession, create: &CreateView<'_>, name: &FullName, sql: &[u8]) -> Result<ViewDef, Outcome> {
+/// A view as a statement defines it; what ALTER does not name is that of the view as it was.
+fn define(
+    session: &mut ClientSession,
+    create: &CreateView<'_>,
+    name: &FullName,
+    sql: &[u8],
+    kept: Option<&ViewDef>,
+) -> Result<ViewDef, Outcome> {
     let core = &session.core;
     let charset = core.settings.collation.charset().name();
     let planning = Planning { core, engine: &session.engine, params: &[], param_types: &[] };
@@ -71,7 +93,8 @@ fn define(session: &mut ClientSession, create: &CreateView<'_>, name: &FullName,
     let mut algorithm = match create.algorithm {
         Some("MERGE") => ViewAlgorithm::Merge,
         Some("TEMPTABLE") => ViewAlgorithm::TempTable,
-        _ => ViewAlgorithm::Undefined,
+        // UNDEFINED is as good as nothing to ALTER.
+        _ => kept.map_or(ViewAlgorithm::Undefined, |kept| kept.algorithm),
     };
     let check = match create.check {
         None => CheckOption::None,
@@ -82,9 +105,10 @@ fn define(session: &mut ClientSession, create: &CreateView<'_>, name: &FullName,
         let message = format!("CHECK OPTION on non-updatable view '{}'", name.dotted());
         return Err(SqlError::with_message(1368, message).into());
     }
-    let (definer_user, definer_host) = match create.definer {
-        None | Some(Account::Current) => (core.login.account_user.clone(), core.login.account_host.clone()),
-        Some(Account::Named { user, host }) => (user.to_owned(), host.to_owned()),
+    let (definer_user, definer_host) = match (create.definer, kept) {
+        (Some(Account::Named { user, host }), _) => (user.to_owned(), host.to_owned()),
+        (None, Some(kept)) => (kept.definer_user.clone(), kept.definer_host.clone()),
+        (None | Some(Account::Current), _) => (core.login.account_user.clone(), core.login.account_host.clone()),
     };
     let client_charset = match crate::variables::find("character_set_client").map(|variable| core.variables.get(variable)) {
         Some(types::Value::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
@@ -107,7 +131,7 @@ fn define(session: &mut ClientSession, create: &CreateView<'_>, name: &FullName,
         check,
         definer_user,
         definer_host,
-        invoker: create.invoker == Some(true),
+        invoker: create.invoker.unwrap_or(kept.is_some_and(|kept| kept.invoker)),
         updatable: defined.updatable,
         client_charset,
         connection_collation,

@@ -55,13 +55,8 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
             if create.or_replace || create.alter {
                 on_stored(session, &create.name, P::DROP)?;
             }
-            let login = &session.core.login;
-            let is_another = |definer: ast::Account<'_>| match definer {
-                ast::Account::Current => false,
-                ast::Account::Named { user, host } => user != login.account_user || !host.eq_ignore_ascii_case(&login.account_host),
-            };
-            if create.definer.is_some_and(is_another) {
-                on_server(session, "SUPER or SET_ANY_DEFINER", P::SUPER, "SET_ANY_DEFINER")?;
+            if let Some(ast::Account::Named { user, host }) = create.definer {
+                session.may_be_definer(user, host)?;
             }
         }
         Statement::DropView(drop) => drop.names.iter().try_for_each(|name| on_stored(session, name, P::DROP))?,
@@ -172,6 +167,17 @@ fn on_server(session: &ClientSession, names: &str, statics: Privileges, dynamic:
     let rights = &session.core.standing.rights;
     let held = rights.global.has_some(statics) || rights.has_dynamic(dynamic);
     if held { Ok(()) } else { Err(codes::specific_access_denied_error(names)) }
+}
+
+impl ClientSession {
+    /// Whether the session may make something that runs by the rights of an account: its own, or with SET_ANY_DEFINER another's.
+    pub(crate) fn may_be_definer(&self, user: &str, host: &str) -> Result<(), SqlError> {
+        let login = &self.core.login;
+        if user == login.account_user && host.eq_ignore_ascii_case(&login.account_host) {
+            return Ok(());
+        }
+        on_server(self, "SUPER or SET_ANY_DEFINER", Privileges::SUPER, "SET_ANY_DEFINER")
+    }
 }
 
 fn database_of<'a>(session: &'a ClientSession, name: &ObjectName<'a>) -> Result<&'a str, SqlError> {
