@@ -248,3 +248,37 @@ fn privileges_count_at_once_for_plans_that_are_kept() {
         run_all(&mut root, &["SELECT b FROM d.t WHERE a = 1", "GRANT SELECT (a, b) ON d.t TO u"]);
     }
 }
+
+#[test]
+fn sessions_of_system_users_are_stopped_by_system_users_alone() {
+    let server = server();
+    let mut root = server.connect();
+    run_all(
+        &mut root,
+        &[
+            "CREATE USER admin IDENTIFIED BY 'pw', super IDENTIFIED BY 'pw', sys IDENTIFIED BY 'pw', via IDENTIFIED BY 'pw', plain IDENTIFIED BY 'pw'",
+            "CREATE ROLE r",
+            "GRANT CONNECTION_ADMIN ON *.* TO admin",
+            "GRANT SUPER ON *.* TO super",
+            "GRANT SYSTEM_USER ON *.* TO sys, r",
+            "GRANT r TO via",
+            "SET DEFAULT ROLE r TO via",
+        ],
+    );
+    let [mut admin, mut with_super, mut sys, mut via, plain] =
+        ["admin", "super", "sys", "via", "plain"].map(|user| log_in(&server, user, Some("pw")).expect("let in"));
+    for stopper in [&mut admin, &mut with_super] {
+        for target in [root.connection_id(), sys.connection_id(), via.connection_id()] {
+            for kill in ["KILL QUERY", "KILL"] {
+                assert_eq!(code(&stopper.query_drop(format!("{kill} {target}")).expect_err("out of reach")), 1095);
+            }
+        }
+    }
+    admin.query_drop(format!("KILL {}", plain.connection_id())).expect("in reach");
+    run_all(&mut via, &["SET ROLE NONE"]);
+    admin.query_drop(format!("KILL {}", via.connection_id())).expect("in reach without the role");
+    // A system user's own sessions are its own.
+    let other = log_in(&server, "sys", Some("pw")).expect("let in");
+    sys.query_drop(format!("KILL {}", other.connection_id())).expect("its own");
+    root.query_drop(format!("KILL {}", sys.connection_id())).expect("root is one, too");
+}

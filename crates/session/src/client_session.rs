@@ -99,7 +99,7 @@ impl ClientSession {
                 WaitsFor::Admission => crate::ADMISSION_WAIT,
             })
         }));
-        let standing = crate::accounts::Standing::log_in(&shared, account_of(&login))?;
+        let standing = crate::accounts::Standing::log_in(&shared, &connection, account_of(&login))?;
         let variables = first_variables(&shared, &login);
         let core = Core {
             connection: Arc::clone(&connection),
@@ -358,7 +358,7 @@ impl Session for ClientSession {
         self.environment = 0;
         self.forget()?;
         // The old account's place is given up after the new one is taken: as in MySQL who may have one session cannot change to itself.
-        self.core.standing = crate::accounts::Standing::log_in(&self.core.shared, account_of(&self.core.login))?;
+        self.core.standing = crate::accounts::Standing::log_in(&self.core.shared, &self.connection, account_of(&self.core.login))?;
         self.log_in()?;
         if self.shared().query_logs.is_on() {
             self.shared().log_login(&self.connection, &self.core.login, "Change user");

@@ -179,6 +179,8 @@ pub struct Connection {
     attributes: Mutex<Arc<[(String, String)]>>,
     /// It came over the unix socket.
     unix: AtomicBool,
+    /// Its session has SYSTEM_USER. Relaxed, as is `unix`: nothing is found through it.
+    system_user: AtomicBool,
     hangup: Box<dyn Hangup>,
 }
 
@@ -219,6 +221,7 @@ impl Connection {
             compression: OnceLock::new(),
             attributes: Mutex::new(Rank::Leaf, Arc::default()),
             unix: AtomicBool::new(false),
+            system_user: AtomicBool::new(false),
             hangup,
         })
     }
@@ -253,6 +256,16 @@ impl Connection {
     /// Notes that it came over the unix socket.
     pub fn set_unix(&self) {
         self.unix.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes whether its session has SYSTEM_USER.
+    pub(crate) fn set_system_user(&self, has: bool) {
+        self.system_user.store(has, Ordering::Relaxed);
+    }
+
+    /// Whether its session has SYSTEM_USER.
+    pub(crate) fn is_system_user(&self) -> bool {
+        self.system_user.load(Ordering::Relaxed)
     }
 
     /// What was agreed on with the client of an encrypted connection.

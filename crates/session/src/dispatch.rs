@@ -1,6 +1,6 @@
 //! Statements by kind: those with a plan, and those that the session carries out itself.
 
-use crate::accounts::{run_grant, run_role, run_user};
+use crate::accounts::{SYSTEM_USER, run_grant, run_role, run_user};
 use crate::client_session::ClientSession;
 use crate::connections::Stop;
 use crate::context::Planning;
@@ -354,16 +354,19 @@ impl ClientSession {
         Ok(())
     }
 
-    /// One's own connections may be killed, and with CONNECTION_ADMIN those of others; who may not see them is not told of them.
+    /// One's own connections may be killed, and with CONNECTION_ADMIN those of others, but of system users by system users only; who may not see them is not
+    /// told of them.
     fn may_kill(&self, target: u32) -> Result<(), SqlError> {
         let rights = &self.core.standing.rights;
-        if rights.has_dynamic("CONNECTION_ADMIN") || rights.global.has(::accounts::Privileges::SUPER) {
+        let is_admin = rights.has_dynamic("CONNECTION_ADMIN") || rights.global.has(::accounts::Privileges::SUPER);
+        let Some(connection) = self.shared().connections.find(target) else { return Err(codes::no_such_thread(target)) };
+        if connection.label().user == self.core.login.account_user {
             return Ok(());
         }
-        match self.shared().connections.find(target).map(|connection| connection.label().user) {
-            Some(user) if user == self.core.login.account_user => Ok(()),
-            Some(_) if self.core.require_process().is_ok() => Err(codes::kill_denied_error(target)),
-            _ => Err(codes::no_such_thread(target)),
+        match is_admin && (!connection.is_system_user() || rights.has_dynamic(SYSTEM_USER)) {
+            true => Ok(()),
+            false if is_admin || self.core.require_process().is_ok() => Err(codes::kill_denied_error(target)),
+            false => Err(codes::no_such_thread(target)),
         }
     }
 

@@ -27,13 +27,16 @@ pub(crate) use hide::{as_shown, without_secrets};
 pub(crate) use names::role_list;
 pub(crate) use role::run as run_role;
 pub(crate) use show::{create_user, grants};
-pub(crate) use standing::{Standing, mandatory_roles};
+pub(crate) use standing::{Standing, mandatory_roles, roles_at_login};
 pub use store::AccountStore;
 pub(crate) use user::run as run_user;
 
 use crate::command::ClientAddress;
 use ::accounts::Require;
 use mysql_error::{SqlError, codes};
+
+/// The privilege of accounts that others neither change, nor stop, nor act for.
+pub(crate) const SYSTEM_USER: &str = "SYSTEM_USER";
 
 /// How an account's password is stored and checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

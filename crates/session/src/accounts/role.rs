@@ -36,6 +36,7 @@ fn create_roles(session: &mut ClientSession, roles: &[ast::Account<'_>], if_not_
     if names.iter().any(|name| name.user.is_empty()) {
         return Err(codes::cannot_user("CREATE ROLE", "anonymous user").into());
     }
+    session.refuse_system_user(&names)?;
     let now = session.password_policy().now;
     let notes = session.change_accounts(move |accounts| {
         let mut existing = Vec::new();
@@ -74,6 +75,7 @@ pub(super) fn require_admin(session: &ClientSession, roles: &[AccountName]) -> R
 fn grant_roles(session: &mut ClientSession, grant: &ast::GrantRole<'_>) -> Result<(), Outcome> {
     let (roles, users) = (names_of(session, grant.roles)?, names_of(session, grant.users)?);
     require_admin(session, &roles)?;
+    session.refuse_system_user(&[&users[..], &roles].concat())?;
     let admin = grant.with_admin_option;
     session.change_accounts(move |accounts| {
         for name in users.iter().chain(&roles) {
@@ -98,6 +100,7 @@ fn grant_roles(session: &mut ClientSession, grant: &ast::GrantRole<'_>) -> Resul
 fn revoke_roles(session: &mut ClientSession, revoke: &ast::GrantRole<'_>) -> Result<(), Outcome> {
     let (roles, users) = (names_of(session, revoke.roles)?, names_of(session, revoke.users)?);
     require_admin(session, &roles)?;
+    session.refuse_system_user(&[&users[..], &roles].concat())?;
     let (if_exists, ignores) = (revoke.if_exists, revoke.ignore_unknown);
     let mandatory = mandatory_roles(session.shared(), &session.shared().accounts.snapshot());
     if let Some(role) = roles.iter().find(|role| mandatory.contains(role)) {
@@ -196,6 +199,7 @@ fn set_default_roles(session: &mut ClientSession, roles: &RoleSelection<'_>, use
     if users.iter().any(|user| *user != own) {
         session.require_privilege(Privileges::CREATE_USER, "CREATE USER")?;
     }
+    session.refuse_system_user(&users)?;
     let selected = Selected::read(session, roles)?;
     let mandatory = mandatory_roles(session.shared(), &session.shared().accounts.snapshot());
     session.change_accounts(move |accounts| {

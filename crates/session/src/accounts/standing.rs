@@ -3,8 +3,10 @@
 //! A statement that has run before costs one load (the accounts' number), one flag for who may do everything, and else one look at a table of the session's
 //! own: nothing is allocated, latched or shared.
 
+use super::SYSTEM_USER;
 use super::limits::{Presence, Usage};
 use super::login::is_expired;
+use crate::connections::Connection;
 use crate::context::Core;
 use crate::shared::Shared;
 use ::accounts::{Account, AccountName, Accounts, Rights};
@@ -17,6 +19,8 @@ const ALLOWED_SLOTS: usize = 64;
 
 /// What a session may do.
 pub(crate) struct Standing {
+    /// The session's: who would stop it must know whether it is a system user's.
+    connection: Arc<Connection>,
     /// The account.
     pub account: AccountName,
     /// The roles that SET ROLE or the login made active.
@@ -37,7 +41,7 @@ pub(crate) struct Standing {
 
 impl Standing {
     /// Of an account that logs in: its roles become active, its sessions are counted.
-    pub fn log_in(shared: &Shared, account: AccountName) -> Result<Standing, SqlError> {
+    pub fn log_in(shared: &Shared, connection: &Arc<Connection>, account: AccountName) -> Result<Standing, SqlError> {
         let accounts = shared.accounts.snapshot();
         let own = accounts.get(&account);
         let default_max = u32::try_from(shared.number("max_user_connections")).unwrap_or(u32::MAX);
@@ -49,6 +53,7 @@ impl Standing {
             None
         };
         let mut standing = Standing {
+            connection: Arc::clone(connection),
             active: roles_at_login(shared, &accounts, &account),
             account,
             rights: Arc::default(),
@@ -75,6 +80,7 @@ impl Standing {
         self.version = shared.accounts.version();
         self.rights = shared.accounts.rights(&self.account, &self.active);
         self.everything = self.rights.everything;
+        self.connection.set_system_user(self.rights.has_dynamic(SYSTEM_USER));
         self.allowed.fill(0);
         // It begins with the login; while the session lasts it can only end.
         if self.sandboxed {

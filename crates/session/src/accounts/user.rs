@@ -1,5 +1,6 @@
 //! CREATE, ALTER, DROP and RENAME USER, SET PASSWORD.
 
+use super::SYSTEM_USER;
 use super::names::{account_name, shown};
 use super::secret::{self, NewSecret, Policy};
 use super::standing::mandatory_roles;
@@ -91,13 +92,13 @@ impl ClientSession {
 
     /// Refuses to touch an account with SYSTEM_USER to one who has it not.
     pub(super) fn refuse_system_user(&self, names: &[AccountName]) -> Result<(), SqlError> {
-        if self.core.standing.rights.has_dynamic("SYSTEM_USER") {
+        if self.core.standing.rights.has_dynamic(SYSTEM_USER) {
             return Ok(());
         }
         let accounts = self.shared().accounts.snapshot();
-        let is_system = |name: &AccountName| accounts.get(name).is_some_and(|account| account.grants.dynamic.contains_key("SYSTEM_USER"));
+        let is_system = |name: &AccountName| accounts.get(name).is_some_and(|account| account.grants.dynamic.contains_key(SYSTEM_USER));
         match names.iter().any(|name| *name != self.core.standing.account && is_system(name)) {
-            true => Err(codes::specific_access_denied_error("SYSTEM_USER")),
+            true => Err(codes::specific_access_denied_error(SYSTEM_USER)),
             false => Ok(()),
         }
     }
@@ -176,6 +177,9 @@ fn create_users(session: &mut ClientSession, create: &ast::CreateUser<'_>) -> Re
     };
     // They are given to the accounts that are made.
     let mut refusal = super::role::require_admin(session, &defaults).err();
+    // One that is there is not touched, but asked for as if.
+    let names: Vec<_> = specs.iter().map(|spec| spec.name.clone()).chain(defaults.iter().cloned()).collect();
+    session.refuse_system_user(&names)?;
     let if_not_exists = create.if_clause;
     let specs = &specs;
     let (made, notes) = session.change_accounts(move |accounts| {

@@ -1,9 +1,10 @@
 //! What statements without a plan take: [`authorize`] decides for each kind. Those about accounts, SET and KILL ask by themselves, where they know of whom and what.
 
+use crate::accounts::{SYSTEM_USER, roles_at_login};
 use crate::client_session::ClientSession;
 use crate::ddl::WrittenKey;
 use crate::error_map::Outcome;
-use ::accounts::Privileges;
+use ::accounts::{AccountName, Privileges};
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, AlterAction, Maintenance, ObjectName, ProgramKind, Statement};
 
@@ -176,7 +177,17 @@ impl ClientSession {
         if user == login.account_user && host.eq_ignore_ascii_case(&login.account_host) {
             return Ok(());
         }
-        on_server(self, "SUPER or SET_ANY_DEFINER", Privileges::SUPER, "SET_ANY_DEFINER")
+        on_server(self, "SUPER or SET_ANY_DEFINER", Privileges::SUPER, "SET_ANY_DEFINER")?;
+        let (definer, accounts) = (AccountName::new(user, host), self.shared().accounts.snapshot());
+        if !accounts.contains(&definer) {
+            on_server(self, "SUPER or ALLOW_NONEXISTENT_DEFINER", Privileges::SUPER, "ALLOW_NONEXISTENT_DEFINER")?;
+        }
+        // Here, and not where accounts are changed, by its roles, too.
+        let roles = roles_at_login(self.shared(), &accounts, &definer);
+        match self.shared().accounts.rights(&definer, &roles).has_dynamic(SYSTEM_USER) {
+            true => on_server(self, SYSTEM_USER, Privileges::NONE, SYSTEM_USER),
+            false => Ok(()),
+        }
     }
 }
 
