@@ -23,8 +23,18 @@ use std::time::Instant;
 /// Views that LOCK TABLES goes through.
 const VIEWS_MAX: usize = 256;
 
-/// What LOCK TABLES has locked.
-pub(crate) struct LockedTables {
+/// What LOCK TABLES has locked, if it is in force. What else says that it is follows where this changes: [`ClientSession::set_locked`].
+#[derive(Default)]
+pub(crate) struct TableLocks(Option<Box<LockedTables>>);
+
+impl TableLocks {
+    /// Whether LOCK TABLES is in force.
+    pub(crate) fn in_force(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+struct LockedTables {
     /// (name in statements, which table, WRITE).
     names: Vec<(String, usize, bool)>,
     tables: Vec<Locked>,
@@ -158,9 +168,7 @@ impl ClientSession {
         }
         let position = |name: &FullName| tables.iter().position(|table| table.name == *name).expect("every name's table is locked");
         let names = names.into_iter().map(|(alias, name, write)| (alias, position(&name), write)).collect();
-        self.transaction.locked = Some(Box::new(LockedTables { names, tables, views }));
-        self.transaction.restricted = true;
-        self.core.tables_locked = true;
+        self.set_locked(Some(Box::new(LockedTables { names, tables, views })));
         Ok(())
     }
 
@@ -201,7 +209,7 @@ impl ClientSession {
 
     /// Refuses FLUSH TABLES of all tables (none named) or some where LOCK TABLES forbids it.
     pub(crate) fn refuse_flush_of_locked(&self, tables: &[ast::ObjectName<'_>]) -> Result<(), Outcome> {
-        let Some(locked) = &self.transaction.locked else { return Ok(()) };
+        let Some(locked) = &self.transaction.locked.0 else { return Ok(()) };
         if tables.is_empty() {
             return match locked.tables.iter().find(|table| !table.write) {
                 Some(table) => Err(codes::table_not_locked_for_write(&table.name.table).into()),
@@ -221,20 +229,26 @@ impl ClientSession {
 
     /// Gives back what LOCK TABLES has locked.
     pub(crate) fn unlock_tables(&mut self) {
-        if self.transaction.locked.take().is_some() {
-            self.transaction.restricted = false;
-            self.core.tables_locked = false;
+        if self.transaction.locked.in_force() {
+            self.set_locked(None);
         }
+    }
+
+    /// LOCK TABLES comes into force or goes; what it had locked. (There is no branch of XA then, which restricts, too.)
+    fn set_locked(&mut self, locked: Option<Box<LockedTables>>) -> Option<Box<LockedTables>> {
+        self.transaction.restricted = locked.is_some();
+        self.core.tables_locked = locked.is_some();
+        std::mem::replace(&mut self.transaction.locked.0, locked)
     }
 
     /// Whether the session itself is the one who has the table alone.
     pub(crate) fn has_locked(&self, lock: &Arc<TableLock>) -> bool {
-        self.transaction.locked.as_ref().is_some_and(|locked| locked.tables.iter().any(|table| Arc::ptr_eq(table.guard.lock(), lock)))
+        self.transaction.locked.0.as_ref().is_some_and(|locked| locked.tables.iter().any(|table| Arc::ptr_eq(table.guard.lock(), lock)))
     }
 
     /// Refuses a plan that uses tables which LOCK TABLES has not locked, or not for that.
     pub(crate) fn check_locked_tables(&self, plan: &Plan) -> Result<(), SqlError> {
-        let Some(locked) = &self.transaction.locked else { return Ok(()) };
+        let Some(locked) = &self.transaction.locked.0 else { return Ok(()) };
         let mut used = vec![false; locked.names.len()];
         for (table, alias) in &plan.references {
             let entry = &plan.tables[*table as usize];
@@ -269,7 +283,7 @@ impl ClientSession {
 
     /// Refuses a table that LOCK TABLES has not locked, when it is in force.
     pub(crate) fn refuse_unlocked(&self, name: &FullName) -> Result<(), SqlError> {
-        match &self.transaction.locked {
+        match &self.transaction.locked.0 {
             Some(locked) if !locked.tables.iter().any(|table| table.name == *name) => Err(codes::table_not_locked(&name.table)),
             _ => Ok(()),
         }
@@ -277,7 +291,7 @@ impl ClientSession {
 
     /// For DDL on a table under LOCK TABLES: all of the table, when it is locked for that. `None` when LOCK TABLES is not in force.
     pub(crate) fn upgrade_for_ddl(&self, name: &FullName) -> Result<Option<Upgraded>, Outcome> {
-        let Some(locked) = &self.transaction.locked else { return Ok(None) };
+        let Some(locked) = &self.transaction.locked.0 else { return Ok(None) };
         let table = locked.tables.iter().find(|table| table.name == *name).ok_or_else(|| codes::table_not_locked(&name.table))?;
         if !table.write {
             return Err(codes::table_not_locked_for_write(&name.table).into());
@@ -313,19 +327,22 @@ impl ClientSession {
         self.find_table(&table.name).ok()
     }
 
-    /// After DDL under LOCK TABLES: tables that are gone are locked no more, and those that took the place of others (`remade`) are locked as those were.
+    /// After DDL under LOCK TABLES: tables that are gone are locked no more, and those that took the place of others (`remade`) are locked as those were. One
+    /// that cannot be locked again is not; the others are.
     pub(crate) fn relock_tables(&mut self, mut remade: Vec<Remade>) -> Result<(), Outcome> {
-        let Some(mut locked) = self.transaction.locked.take() else { return Ok(()) };
+        let Some(mut locked) = self.set_locked(None) else { return Ok(()) };
         let deadline = self.metadata_deadline();
-        let mut kept = Vec::new();
+        let (mut kept, mut failed) = (Vec::new(), None);
         for (no, mut table) in locked.tables.drain(..).enumerate() {
             let Some(entry) = self.find_again(&mut table, &mut locked.names, no, &mut remade) else { continue };
-            let guard = if Arc::ptr_eq(&entry.storage.lock, table.guard.lock()) {
-                table.guard
-            } else {
-                self.lock_whole_table(&table.name, table.write, deadline)?
-            };
-            kept.push((no, Locked { guard, ..table }));
+            if Arc::ptr_eq(&entry.storage.lock, table.guard.lock()) {
+                kept.push((no, table));
+                continue;
+            }
+            match self.lock_whole_table(&table.name, table.write, deadline) {
+                Ok(guard) => kept.push((no, Locked { guard, ..table })),
+                Err(outcome) => failed = failed.or(Some(outcome)),
+            }
         }
         locked.names.retain_mut(|(_, of, _)| match kept.iter().position(|(no, _)| no == of) {
             Some(at) => {
@@ -335,12 +352,8 @@ impl ClientSession {
             None => false,
         });
         locked.tables = kept.into_iter().map(|(_, table)| table).collect();
-        self.transaction.restricted = !locked.tables.is_empty();
-        self.core.tables_locked = self.transaction.restricted;
-        if self.transaction.restricted {
-            self.transaction.locked = Some(locked);
-        }
-        Ok(())
+        self.set_locked((!locked.tables.is_empty()).then_some(locked));
+        failed.map_or(Ok(()), Err)
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
-use crate::lock_tables::LockedTables;
+use crate::lock_tables::TableLocks;
 use crate::run::Ran;
 use crate::temporary::Lasting;
 use crate::xa::XaBranch;
@@ -47,7 +47,7 @@ pub struct TransactionState {
     /// A statement that uses tables must ask [`ClientSession::check_restrictions`] first.
     pub(crate) restricted: bool,
     /// What LOCK TABLES has locked.
-    pub(crate) locked: Option<Box<LockedTables>>,
+    pub(crate) locked: TableLocks,
 }
 
 impl TransactionState {
@@ -63,7 +63,7 @@ impl TransactionState {
             temporary_only: false,
             lasting: Lasting::default(),
             restricted: false,
-            locked: None,
+            locked: TableLocks::default(),
         }
     }
 
@@ -95,7 +95,7 @@ impl TransactionState {
 
     /// Whether LOCK TABLES is in force.
     pub(crate) fn has_locked_tables(&self) -> bool {
-        self.locked.is_some()
+        self.locked.in_force()
     }
 }
 
