@@ -81,30 +81,37 @@ impl Catalog {
         Ok(())
     }
 
-    /// DROP DATABASE with all its tables and views, whose metadata locks the caller holds. Returns how many of them there were.
-    pub fn drop_database(&self, session: &mut Session, name: &str) -> Result<usize> {
+    /// DROP DATABASE with all its tables and views, whose metadata locks the caller holds: `locked` are their ids. Returns how many of them there were;
+    /// `None`, with nothing done, when there is another one, which somebody may use already.
+    pub fn drop_database(&self, session: &mut Session, name: &str, locked: &[TableId]) -> Result<Option<usize>> {
         let dropped = self.transaction(session, |session| {
-            if !dictionary::remove(session, &dictionary::database_key(name))? {
-                return Err(CatalogError::UnknownDatabase(name.into()));
+            // Whoever adds a table shares this row until he has committed: from here on there are no more of them.
+            dictionary::database(session, name, LOCKED)?.ok_or_else(|| CatalogError::UnknownDatabase(name.into()))?;
+            let mut tables = Vec::new();
+            for (table, id) in dictionary::list(session, &dictionary::name_key(name, ""), LOCKED)? {
+                tables.push((String::from_utf8_lossy(&table).into_owned(), dictionary::id_from(&id)?));
             }
+            if tables.iter().any(|(_, id)| !locked.contains(id)) {
+                return Ok(None);
+            }
+            dictionary::remove(session, &dictionary::database_key(name))?;
             let mut dropped = Vec::new();
             let mut views = 0;
-            for (table, id) in dictionary::list(session, &dictionary::name_key(name, ""), LOCKED)? {
-                let table = String::from_utf8_lossy(&table).into_owned();
-                if view::remove(session, name, &table, dictionary::id_from(&id)?)? {
+            for (table, id) in tables {
+                if view::remove(session, name, &table, id)? {
                     views += 1;
-                    continue;
+                } else {
+                    dropped.push(remove_table(session, name, &table, id)?);
                 }
-                dropped.push(remove_table(session, name, &table, dictionary::id_from(&id)?)?);
             }
-            Ok((dropped, views))
+            Ok(Some((dropped, views)))
         })?;
-        let (dropped, views) = dropped;
+        let Some((dropped, views)) = dropped else { return Ok(None) };
         self.changed();
         for def in &dropped {
             self.free_table(def)?;
         }
-        Ok(dropped.len() + views)
+        Ok(Some(dropped.len() + views))
     }
 
     /// Refuses what the directory's format cannot hold, and names the newest format that it needs: what came later is looked at first.

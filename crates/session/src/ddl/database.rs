@@ -5,6 +5,7 @@ use super::{DdlDone, FullName};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::virtual_tables::refuse_change;
+use base::TableId;
 use catalog::CatalogError;
 use mysql_error::{SqlError, codes};
 use parser::ast::{AlterDatabase, CreateDatabase};
@@ -79,14 +80,14 @@ pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> 
         let names = table_names(session, name)?;
         let views = session.views_of(&names)?;
         let tables: Vec<FullName> = names.iter().filter(|name| !views.contains(name)).cloned().collect();
-        let _views = session.lock_views(&views)?;
-        let _locked = session.lock_tables(&tables)?;
+        let views = session.lock_views(&views)?;
+        let locked = session.lock_tables(&tables)?;
         session.refuse_referenced(&tables)?;
+        let ids: Vec<TableId> = views.iter().map(|view| view.entry.def.id).chain(locked.iter().map(|table| table.entry.def.id)).collect();
         // A table made while the others were waited for must be locked, too.
-        if table_names(session, name)? != names {
+        let Some(dropped) = catalog.drop_database(&mut session.engine, name, &ids).map_err(|error| session.catalog_error(error))? else {
             continue;
-        }
-        let dropped = catalog.drop_database(&mut session.engine, name).map_err(|error| session.catalog_error(error))?;
+        };
         session.forget_database(name);
         return Ok(DdlDone::of(dropped as u64));
     }
