@@ -30,7 +30,7 @@ impl ClientSession {
         if is_planned(statement) {
             // Cleared first: what planning complains about belongs to this statement.
             self.core.diagnostics.clear();
-            let (hinted, warnings) = crate::hinted::assignments(statement);
+            let (hinted, warnings) = crate::hinted::assignments(self, statement);
             return self.with_variables(&hinted, |session| {
                 session.stage("optimizing", "run_statement");
                 let mut plan = session.plan(statement, sql)?;

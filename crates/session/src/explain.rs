@@ -59,7 +59,7 @@ impl ClientSession {
             }
             ExplainTarget::Connection(id) => return self.explain_connection(explain, id, sink),
         };
-        let (hinted, warnings) = crate::hinted::assignments(statement);
+        let (hinted, warnings) = crate::hinted::assignments(self, statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
         let (from, to) = (explain.text.0 as usize, explain.text.1 as usize);
         let text = sql.get(from..to).unwrap_or(sql);

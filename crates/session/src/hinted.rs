@@ -61,8 +61,8 @@ const HINTABLE: &[&str] = &[
 /// A variable and the value that a statement gives it.
 pub(crate) type Assignment = (&'static Definition, Value);
 
-/// What a statement's hints set, and what is to be warned of.
-pub(crate) fn assignments(statement: &Statement<'_>) -> (Vec<Assignment>, Vec<Warning>) {
+/// What a statement's hints set of what the session may set, and what is to be warned of.
+pub(crate) fn assignments(session: &ClientSession, statement: &Statement<'_>) -> (Vec<Assignment>, Vec<Warning>) {
     let (mut set, mut warnings) = (Vec::new(), Vec::new());
     let mut texts = Vec::new();
     hints_of(statement, &mut texts);
@@ -83,6 +83,10 @@ pub(crate) fn assignments(statement: &Statement<'_>) -> (Vec<Assignment>, Vec<Wa
         }
         if set.iter().any(|(known, _): &Assignment| known.name == definition.name) {
             warnings.push(warn(3126, format!("Hint SET_VAR({name}={value})  is ignored as conflicting/duplicated")));
+            continue;
+        }
+        if let Err(error) = session.may_set_session(definition) {
+            warnings.push(error.into_warning(WarningLevel::Warning));
             continue;
         }
         match check(definition, &value_of(&variable)) {

@@ -126,7 +126,7 @@ impl ClientSession {
         }
         let counted = Counted::one(self.shared())?;
         let statement = &parsed.statement;
-        let (hinted, warnings) = crate::hinted::assignments(statement);
+        let (hinted, warnings) = crate::hinted::assignments(self, statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
         if !parsed.reads_conditions && is_preparable(statement) {
             self.look_at_prepared(statement, sql)?;

@@ -97,8 +97,8 @@ impl ClientSession {
         };
         if global {
             self.may_set_global(definition)?;
-        } else if is_restricted(definition) {
-            self.may_set_restricted()?;
+        } else {
+            self.may_set_session(definition)?;
         }
         if !definition.dynamic {
             return Err(codes::incorrect_global_local_var(definition.name, "read only").into());
@@ -106,6 +106,10 @@ impl ClientSession {
         match (definition.scope, global) {
             (Scope::Global, false) => return Err(codes::global_variable(definition.name).into()),
             (Scope::Session, true) => return Err(codes::local_variable(definition.name).into()),
+            // Buffers grow as far: the server's value at the login is the session's for good.
+            (Scope::Both, false) if definition.name == "max_allowed_packet" => {
+                return Err(codes::variable_is_readonly("SESSION", definition.name, "SET GLOBAL").into());
+            }
             _ => {}
         }
         if scope.is_none() && !global && matches!(definition.name, "transaction_isolation" | "transaction_read_only") {
@@ -445,18 +449,6 @@ impl ClientSession {
 fn big_selects(definition: &Definition, value: &Value) -> Option<(&'static Definition, Value)> {
     let named = find("sql_big_selects").filter(|_| definition.name == "max_join_size")?;
     Some((named, Value::bool(*value == Value::UInt(u64::MAX))))
-}
-
-/// Whether not everybody may set it for a session.
-fn is_restricted(definition: &Definition) -> bool {
-    let restricted = [
-        "show_gipk_in_create_table_and_information_schema",
-        "sql_generate_invisible_primary_key",
-        "sql_log_bin",
-        "sql_log_off",
-        "sql_require_primary_key",
-    ];
-    restricted.contains(&definition.name)
 }
 
 /// The engine's level.
