@@ -24,7 +24,7 @@ impl ClientSession {
         give_back: impl FnOnce(&mut ClientSession, B),
         run: impl FnOnce(&mut ClientSession) -> T,
     ) -> T {
-        let mut lent = Lent { session: self, back: Some((before, give_back)) };
+        let lent = Lent { session: self, back: Some((before, give_back)) };
         run(&mut *lent.session)
     }
 

@@ -54,27 +54,53 @@ fn without_secrets_anywhere(sql: &[u8]) -> Cow<'_, [u8]> {
     let mut before: Vec<u8> = Vec::new();
     let mut at = 0;
     while at < sql.len() {
-        let byte = sql[at];
-        if byte == b'\'' || byte == b'"' {
-            let end = end_of_string(sql, at);
-            let hides = matches!(before.as_slice(), b"BY" | b"AS" | b"=" | b"REPLACE" | b"FROM");
-            out.extend_from_slice(if hides { SECRET } else { &sql[at..end] });
-            before.clear();
-            at = end;
-        } else if byte.is_ascii_alphanumeric() || byte == b'_' {
-            let end = sql[at..].iter().position(|b| !(b.is_ascii_alphanumeric() || *b == b'_')).map_or(sql.len(), |length| at + length);
-            before = sql[at..end].to_ascii_uppercase();
-            out.extend_from_slice(&sql[at..end]);
-            at = end;
-        } else {
-            if !byte.is_ascii_whitespace() {
-                before = vec![byte];
-            }
-            out.push(byte);
-            at += 1;
+        let (end, what) = piece(sql, at);
+        let text = &sql[at..end];
+        at = end;
+        let hides = what == Piece::String && matches!(before.as_slice(), b"BY" | b"AS" | b"=" | b"REPLACE" | b"FROM" | b"PASSWORD");
+        out.extend_from_slice(if hides { SECRET } else { text });
+        match what {
+            Piece::Nothing => {}
+            // What stands beside a secret is a part of it.
+            Piece::String if hides => {}
+            Piece::String => before.clear(),
+            Piece::Word => before = text.to_ascii_uppercase(),
         }
     }
     Cow::Owned(out)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    /// White space, a comment, what begins or ends a comment that is read.
+    Nothing,
+    String,
+    /// A word, a name or a sign.
+    Word,
+}
+
+/// What stands there, and where it ends.
+fn piece(sql: &[u8], at: usize) -> (usize, Piece) {
+    let rest = &sql[at..];
+    let past = |end: &[u8]| rest.windows(end.len()).position(|window| window == end).map_or(sql.len(), |before| at + before + end.len());
+    let while_so = |from: usize, so: fn(&u8) -> bool| at + from + rest[from..].iter().take_while(|byte| so(byte)).count();
+    match rest {
+        [b'\'' | b'"', ..] => (end_of_string(sql, at), Piece::String),
+        [b'`', ..] => (end_of_string(sql, at), Piece::Word),
+        // A literal with a letter before it.
+        [b'x' | b'X' | b'b' | b'B' | b'n' | b'N', b'\'', ..] => (end_of_string(sql, at + 1), Piece::String),
+        [b'0', b'x' | b'b', ..] => (while_so(2, u8::is_ascii_alphanumeric), Piece::String),
+        [b'/', b'*', b'!', ..] => (while_so(3, u8::is_ascii_digit), Piece::Nothing),
+        [b'/', b'*', ..] => (past(b"*/"), Piece::Nothing),
+        [b'*', b'/', ..] => (at + 2, Piece::Nothing),
+        [b'#', ..] => (past(b"\n"), Piece::Nothing),
+        [b'-', b'-', space, ..] if space.is_ascii_whitespace() => (past(b"\n"), Piece::Nothing),
+        [byte, ..] if byte.is_ascii_whitespace() => (at + 1, Piece::Nothing),
+        [byte, ..] if byte.is_ascii_alphanumeric() || *byte == b'_' => {
+            (while_so(0, |byte| byte.is_ascii_alphanumeric() || *byte == b'_'), Piece::Word)
+        }
+        _ => (at + 1, Piece::Word),
+    }
 }
 
 /// Behind the closing quote; the end of the text when there is none.
@@ -83,7 +109,7 @@ fn end_of_string(sql: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < sql.len() {
         match sql[at] {
-            b'\\' => at += 2,
+            b'\\' if quote != b'`' => at += 2,
             byte if byte == quote && sql.get(at + 1) == Some(&quote) => at += 2,
             byte if byte == quote => return at + 1,
             _ => at += 1,
@@ -113,6 +139,18 @@ mod tests {
             ("SET PASSWORD FOR 'a'@'%' = 'p'", "SET PASSWORD FOR 'a'@'%' = <secret>"),
             ("PREPARE s FROM 'ALTER USER a IDENTIFIED BY \"p\"'", "PREPARE s FROM <secret>"),
             ("/* x */ create user a identified by 'p", "/* x */ create user a identified by <secret>"),
+            ("create user a identified by /* x */ 'p'", "create user a identified by /* x */ <secret>"),
+            ("create user a identified by -- it's\n'p'", "create user a identified by -- it's\n<secret>"),
+            ("create user a identified by # x\n'p'", "create user a identified by # x\n<secret>"),
+            ("create user a identified by /*!80000 'p' */", "create user a identified by /*!80000 <secret> */"),
+            ("create user a identified /*! by 'p'*/", "create user a identified /*! by <secret>*/"),
+            ("create user `o'b` identified by 'p'", "create user `o'b` identified by <secret>"),
+            ("create user `a``'` identified by 'p'", "create user `a``'` identified by <secret>"),
+            ("create user a identified with y as x'6162'", "create user a identified with y as <secret>"),
+            ("create user a identified with y as 0x6162, b", "create user a identified with y as <secret>, b"),
+            ("create user a identified by 'p' 'q'", "create user a identified by <secret> <secret>"),
+            ("create server s options (user 'u', password 'p')", "create server s options (user 'u', password <secret>)"),
+            ("alter user a /* 'x */ identified by 'p'", "alter user a /* 'x */ identified by <secret>"),
             ("SELECT 'identified' AS 'password'", "SELECT 'identified' AS 'password'"),
             ("SET @a = 'x'", "SET @a = 'x'"),
         ] {
