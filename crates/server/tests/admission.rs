@@ -222,3 +222,24 @@ fn the_setting_is_checked_and_takes_effect_at_once() {
     let options = OptsBuilder::from_opts(server.options(Some("d")));
     assert_eq!(Conn::new(options).expect("in").query_first::<i64, _>("SELECT v FROM n WHERE id = 9").expect("a row"), Some(7));
 }
+
+#[test]
+fn a_transaction_that_did_not_begin_leaves_nothing_for_the_next_one() {
+    let server = server("fixed:1");
+    let mut watcher = connect(&server);
+    let mut endless: Vec<Conn> = (0..12).map(|_| connect(&server)).collect();
+    let ids: Vec<u32> = endless.iter().map(Conn::connection_id).collect();
+    let mut reader = connect(&server);
+    let id = reader.connection_id();
+    std::thread::scope(|scope| {
+        let statements: Vec<_> = endless.iter_mut().map(|connection| scope.spawn(|| connection.query_drop(ENDLESS))).collect();
+        until("the long lane is full", || queued(&mut watcher).len() >= 6);
+        let waits = scope.spawn(|| reader.query_drop("START TRANSACTION READ ONLY"));
+        until("it waits", || queued(&mut watcher).contains(&id));
+        watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
+        assert_eq!(code(&waits.join().expect("no panic").expect_err("killed")), 1317);
+        kill_all(&mut watcher, &ids);
+        statements.into_iter().for_each(|statement| assert!(statement.join().expect("no panic").is_err()));
+    });
+    reader.query_drop("UPDATE n SET v = v + 1 WHERE id = 1").expect("not read only");
+}

@@ -201,9 +201,6 @@ impl ClientSession {
         // Where nothing runs, what SET TRANSACTION said is for this one.
         self.commit()?;
         self.unlock_tables();
-        if read_only.is_some() {
-            self.transaction.next_read_only = read_only;
-        }
         self.transaction.explicit = true;
         // Here, and not at its first statement, where there are more sessions than slots: so there are never more open ones than slots, and some whose clients have fallen silent.
         if self.shared().connections.count() > self.shared().admission.slots()
@@ -211,6 +208,9 @@ impl ClientSession {
         {
             self.transaction.explicit = false;
             return Err(outcome);
+        }
+        if read_only.is_some() {
+            self.transaction.next_read_only = read_only;
         }
         if self.changes.tells_transaction() {
             self.note_begin(consistent_snapshot);
@@ -250,7 +250,10 @@ impl ClientSession {
                     self.transaction.next_read_only = Some(read_only);
                 }
                 let begun = self.changes.transaction.begun();
-                self.begin(false, None)?;
+                if let Err(outcome) = self.begin(false, None) {
+                    self.transaction.forget_next();
+                    return Err(outcome);
+                }
                 self.note_chain(begun);
                 self.reply_ok(0, sink);
             }
