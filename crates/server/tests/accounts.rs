@@ -87,6 +87,13 @@ fn an_expired_password_lets_in_who_can_change_it() {
         assert_eq!(code(&old.query_drop(sql).expect_err(sql)), 1820, "{sql}");
     }
     assert_eq!(code(&old.prep("SELECT 1").and_then(|s| old.exec_drop(s, ())).expect_err("prepared")), 1820);
+    // A database of the login is current all the same; another one is none before the password is another one.
+    let options = OptsBuilder::from_opts(server.options(None)).max_allowed_packet(Some(1 << 20)).db_name(Some("mysql"));
+    let mut in_database = Conn::new(options.user(Some("old")).pass(Some("pw")).prefer_socket(false)).expect("let in");
+    assert_eq!(code(&in_database.select_db("mysql").expect_err("COM_INIT_DB")), 1820);
+    run_all(&mut in_database, &["ALTER USER USER() IDENTIFIED BY 'pw'"]);
+    assert_eq!(in_database.query_first::<String, _>("SELECT DATABASE()").expect("a row").as_deref(), Some("mysql"));
+    run_all(&mut root, &["ALTER USER old PASSWORD EXPIRE"]);
     run_all(&mut old, &["ALTER USER USER() IDENTIFIED BY 'new'", "SELECT 1"]);
     run_all(&mut root, &["SET GLOBAL disconnect_on_expired_password = ON"]);
     assert!(log_in(&server, "old", Some("new")).is_ok());

@@ -534,6 +534,8 @@ impl ClientSession {
                 self.shared().kinds.add("Com_change_db");
                 let name = &*self.core.settings.charsets.incoming(name);
                 let result = match std::str::from_utf8(name) {
+                    // A login with a database gets it; the password is to be changed before the next one.
+                    _ if self.core.standing.sandboxed => Err(codes::must_change_password().into()),
                     Ok("") => Err(codes::no_db_error().into()),
                     Ok(name) if name.chars().count() > IDENTIFIER_CHARS_MAX => Err(codes::too_long_ident(name).into()),
                     Ok(name) => self.use_database(name),
@@ -611,9 +613,6 @@ impl ClientSession {
     /// Makes a database current.
     #[cold]
     pub(crate) fn use_database(&mut self, name: &str) -> Result<(), Outcome> {
-        if self.core.standing.sandboxed {
-            return Err(codes::must_change_password().into());
-        }
         if !self.core.may_use_database(name) {
             return Err(self.core.database_denied(name).into());
         }
