@@ -639,6 +639,8 @@ impl ClientSession {
         if own.as_deref() == Some(name) {
             self.prepared.leave(Some(name), None);
             self.changes.note_schema();
+            let server = Collation::from_name(&self.session_text("collation_server"));
+            self.set_database_charset(server.unwrap_or(Collation::DEFAULT));
             self.connection.set_label(|label| label.database = None);
         }
         for database in self.outer_databases.iter_mut().chain([&mut self.core.database]) {
