@@ -378,6 +378,21 @@ fn a_statement_that_sleeps_over_rows_ends_with_its_time() {
 }
 
 #[test]
+fn each_statement_of_a_text_has_its_own_time() {
+    let server = server();
+    let mut client = connect(&server);
+    client.query_drop("SET max_execution_time = 1500").expect("a limit");
+    // A sleep that is cut short is 1.
+    let mut results = client.query_iter(["SELECT SLEEP(0.6)"; 4].join("; ")).expect("answers");
+    let mut count = 0;
+    while let Some(rows) = results.iter() {
+        rows.for_each(|row| assert_eq!(row.expect("a row").get::<u8, _>(0), Some(0), "{count}"));
+        count += 1;
+    }
+    assert_eq!(count, 4);
+}
+
+#[test]
 fn a_parameter_that_is_selected_is_signed_as_it_is_bound() {
     let server = server();
     let mut clients = [connect(&server), connect(&server)];

@@ -277,8 +277,8 @@ impl ClientSession {
         // A statement may fail before it runs (a missing table): then it takes nothing back.
         self.engine.keep_changes();
         // By a hint or by the setting of the statement before.
-        if self.connection.time_limit_ms() > 0 {
-            self.connection.set_time_limit_ms(0);
+        if self.connection.deadline_ms() > 0 {
+            self.connection.set_deadline_ms(0);
         }
         if self.core.cancel.is_cancelled() {
             self.core.cancel.reset();

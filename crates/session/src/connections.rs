@@ -163,8 +163,9 @@ pub struct Connection {
     wait_timeout_s: AtomicU32,
     /// `long_query_time`; set by the session, read by the watcher.
     slow_after_ms: AtomicU32,
-    /// Milliseconds that the running statement may take, 0 = no limit; set by the session, read by the watcher.
-    time_limit_ms: AtomicU32,
+    /// When the running statement must end, by the registry's clock; 0 = no limit. Set by the session, read by the watcher; relaxed: each number stands for
+    /// itself.
+    deadline_ms: AtomicU64,
     /// What to call so that waits inside the engine (row locks, admission) see the stop.
     waker: Mutex<Option<Arc<dyn Fn(Stop) + Send + Sync>>>,
     /// What to ask for what the statement waits for; the session's.
@@ -212,7 +213,7 @@ impl Connection {
             stop: AtomicU32::new(Stop::No as u32),
             wait_timeout_s: AtomicU32::new(28_800),
             slow_after_ms: AtomicU32::new(10_000),
-            time_limit_ms: AtomicU32::new(0),
+            deadline_ms: AtomicU64::new(0),
             waker: Mutex::new(Rank::Leaf, None),
             wait_observer: Mutex::new(Rank::Leaf, None),
             wait_probe: Mutex::new(Rank::Leaf, None),
@@ -324,6 +325,11 @@ impl Connection {
     /// The command byte in an activity word: a `COM_` number, [`SLEEP`] or [`CONNECT`].
     pub const fn command_of(activity: u64) -> u8 {
         (activity >> PHASE_BITS) as u8
+    }
+
+    /// The number of the turn in an activity word.
+    pub const fn turn_of(activity: u64) -> u64 {
+        activity >> TURN_SHIFT
     }
 
     /// What the connection does now.
@@ -507,14 +513,14 @@ impl Connection {
         self.wait_timeout_s.store(seconds, Ordering::Relaxed);
     }
 
-    /// The running statement's `max_execution_time`, 0 = none.
-    pub fn time_limit_ms(&self) -> u32 {
-        self.time_limit_ms.load(Ordering::Relaxed)
+    /// When the running statement must end ([`Connections::now_ms`]), 0 = whenever it does.
+    pub fn deadline_ms(&self) -> u64 {
+        self.deadline_ms.load(Ordering::Relaxed)
     }
 
     /// Bounds the running statement's time, or (0) does not.
-    pub fn set_time_limit_ms(&self, millis: u32) {
-        self.time_limit_ms.store(millis, Ordering::Relaxed);
+    pub fn set_deadline_ms(&self, deadline_ms: u64) {
+        self.deadline_ms.store(deadline_ms, Ordering::Relaxed);
     }
 
     /// Changes the words of the process list.

@@ -158,13 +158,18 @@ impl ClientSession {
         result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
     }
 
-    /// Bounds the time of a query by its hint, else by the session's setting. The next statement's beginning takes it back.
+    /// Bounds the time of a query from here on, by its hint, else by the session's setting. The next statement's beginning takes it back.
     #[inline]
     pub(crate) fn limit_time(&self, plan: &Plan) {
         let time_limit_ms = plan.max_execution_time_ms.unwrap_or(self.core.settings.max_execution_time_ms);
         if time_limit_ms > 0 && matches!(plan.body, Body::Query(_)) {
-            self.connection.set_time_limit_ms(time_limit_ms);
+            self.end_within(time_limit_ms);
         }
+    }
+
+    #[cold]
+    fn end_within(&self, time_limit_ms: u32) {
+        self.connection.set_deadline_ms(self.shared().connections.now_ms() + u64::from(time_limit_ms));
     }
 
     /// Takes what a plan needs that is run here and nowhere else: the transaction, a slot if it asks for one, metadata locks. `false` when the catalogue is not any more as it was at `version`,

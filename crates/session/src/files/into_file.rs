@@ -209,10 +209,7 @@ impl ClientSession {
             true => {}
             false => self.admit(plan)?,
         }
-        let time_limit_ms = uses.max_execution_time_ms.unwrap_or(self.core.settings.max_execution_time_ms);
-        if time_limit_ms > 0 {
-            self.connection.set_time_limit_ms(time_limit_ms);
-        }
+        self.limit_time(uses);
         self.engine.statement_start();
         let writing = Writing::new(wanted.format.clone(), &uses.columns, wanted.charset);
         if writing.is_ambiguous() {
