@@ -220,6 +220,8 @@ impl<S: Service> Front<S> {
         let interactive = login.capabilities.contains(protocol::Capabilities::INTERACTIVE);
         let wait_timeout = if interactive { settings.interactive_timeout } else { settings.wait_timeout };
         channel.connection.set_wait_timeout_s(u32::try_from(wait_timeout.as_secs()).unwrap_or(u32::MAX));
+        channel.connection.set_net_read_timeout(settings.net_read_timeout);
+        channel.connection.set_net_write_timeout(settings.net_write_timeout);
         match self.service.begin(Arc::clone(&channel.connection), login.clone()) {
             Ok(session) => Some((session, login)),
             Err(error) => {

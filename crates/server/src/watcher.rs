@@ -62,8 +62,8 @@ fn what_is_due(connection: &Connection, settings: &FrontSettings, now_ms: u64) -
     let limit = match phase {
         Phase::Handshake => settings.connect_timeout,
         Phase::Idle => Duration::from_secs(u64::from(connection.wait_timeout_s())),
-        Phase::Reading => settings.net_read_timeout,
-        Phase::Writing => settings.net_write_timeout,
+        Phase::Reading => connection.net_read_timeout(),
+        Phase::Writing => connection.net_write_timeout(),
         Phase::Running => return (unchanged_ms > 0).then_some(Due::LookAtStatement),
         Phase::Closed => return None,
     };

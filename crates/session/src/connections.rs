@@ -11,7 +11,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use engine::{HandlerCalls, HandlerCounts};
 use hashbrown::HashMap;
@@ -161,6 +161,9 @@ pub struct Connection {
     stop: AtomicU32,
     /// Seconds; set by the session when the variable changes, read by the watcher.
     wait_timeout_s: AtomicU32,
+    /// `net_read_timeout` in milliseconds; set by the session when the variable changes, read by the watcher, as the next.
+    net_read_timeout_ms: AtomicU32,
+    net_write_timeout_ms: AtomicU32,
     /// `long_query_time`; set by the session, read by the watcher.
     slow_after_ms: AtomicU32,
     /// When the running statement must end, by the registry's clock; 0 = no limit. Set by the session, read by the watcher; relaxed: each number stands for
@@ -212,6 +215,8 @@ impl Connection {
             committing: AtomicBool::new(false),
             stop: AtomicU32::new(Stop::No as u32),
             wait_timeout_s: AtomicU32::new(28_800),
+            net_read_timeout_ms: AtomicU32::new(30_000),
+            net_write_timeout_ms: AtomicU32::new(60_000),
             slow_after_ms: AtomicU32::new(10_000),
             deadline_ms: AtomicU64::new(0),
             waker: Mutex::new(Rank::Leaf, None),
@@ -513,6 +518,26 @@ impl Connection {
         self.wait_timeout_s.store(seconds, Ordering::Relaxed);
     }
 
+    /// The session's `net_read_timeout`.
+    pub fn net_read_timeout(&self) -> Duration {
+        Duration::from_millis(u64::from(self.net_read_timeout_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Sets how long the rest of a packet may take.
+    pub fn set_net_read_timeout(&self, timeout: Duration) {
+        self.net_read_timeout_ms.store(millis(timeout), Ordering::Relaxed);
+    }
+
+    /// The session's `net_write_timeout`.
+    pub fn net_write_timeout(&self) -> Duration {
+        Duration::from_millis(u64::from(self.net_write_timeout_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Sets how long the client may take none of what is sent.
+    pub fn set_net_write_timeout(&self, timeout: Duration) {
+        self.net_write_timeout_ms.store(millis(timeout), Ordering::Relaxed);
+    }
+
     /// When the running statement must end ([`Connections::now_ms`]), 0 = whenever it does.
     pub fn deadline_ms(&self) -> u64 {
         self.deadline_ms.load(Ordering::Relaxed)
@@ -799,6 +824,10 @@ impl Connections {
             true
         })
     }
+}
+
+fn millis(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

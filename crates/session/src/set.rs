@@ -329,6 +329,8 @@ impl ClientSession {
             }
             ("sql_notes", Value::Int(on)) => settings.notes = *on == 1,
             ("session_track_transaction_info", Value::Bytes(text)) => self.changes.transaction.tell(&text.to_text()),
+            ("net_read_timeout", Value::UInt(seconds)) => self.connection.set_net_read_timeout(Duration::from_secs(*seconds)),
+            ("net_write_timeout", Value::UInt(seconds)) => self.connection.set_net_write_timeout(Duration::from_secs(*seconds)),
             ("wait_timeout", Value::UInt(seconds)) => self.connection.set_wait_timeout_s(*seconds as u32),
             ("long_query_time", Value::Double(seconds)) => self.connection.set_slow_after_ms((*seconds * 1000.0) as u32),
             ("timestamp", Value::Double(seconds)) => settings.timestamp = *seconds,
@@ -369,6 +371,8 @@ impl ClientSession {
             "sql_select_limit",
             "sql_safe_updates",
             "wait_timeout",
+            "net_read_timeout",
+            "net_write_timeout",
             "long_query_time",
             "timestamp",
             "profiling",
