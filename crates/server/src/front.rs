@@ -353,6 +353,9 @@ impl<S: Service> Front<S> {
                             Flow::Continue
                         }
                         Err(refused) => {
+                            if matches!(refused, Refused::Gone) {
+                                session.client_is_lost();
+                            }
                             Self::send_refusal(channel, refused);
                             return Next::End;
                         }
@@ -434,8 +437,8 @@ impl<S: Service> Front<S> {
 
     fn change_user(&self, channel: &mut Channel, session: &mut S::Session, old: &Login, payload: &[u8]) -> Result<Login, Refused> {
         let login = self.authenticator.change_user(channel, self.service.accounts(), old, payload)?;
-        session.change_user(login.clone()).map_err(Refused::Error)?;
         set_label(&channel.connection, &login);
+        session.change_user(login.clone()).map_err(Refused::Error)?;
         OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
         Ok(login)
     }
@@ -548,6 +551,7 @@ fn refuse(socket: &Socket, connection: &Connection, error: &SqlError) {
 fn set_label(connection: &Connection, login: &Login) {
     connection.set_label(|label| {
         label.user.clone_from(&login.user);
+        label.account_user.clone_from(&login.account_user);
         label.database.clone_from(&login.database);
     });
 }

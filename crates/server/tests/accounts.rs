@@ -289,3 +289,18 @@ fn sessions_of_system_users_are_stopped_by_system_users_alone() {
     sys.query_drop(format!("KILL {}", other.connection_id())).expect("its own");
     root.query_drop(format!("KILL {}", sys.connection_id())).expect("root is one, too");
 }
+
+#[test]
+fn the_process_list_shows_who_somebody_said_to_be() {
+    let server = server();
+    let mut root = server.connect();
+    run_all(&mut root, &["CREATE USER ''@localhost", "GRANT PROCESS ON *.* TO ''@localhost"]);
+    let mut anybody = log_in(&server, "whoever", None).expect("let in");
+    let shown = |conn: &mut Conn| -> (String, String) {
+        let sql = "SELECT user, CURRENT_USER() FROM information_schema.processlist WHERE id = CONNECTION_ID()";
+        conn.query_first(sql).expect("a row").expect("a row")
+    };
+    assert_eq!(shown(&mut anybody), ("whoever".into(), "@localhost".into()));
+    anybody.change_user(mysql::ChangeUserOpts::new().with_user(Some("another".to_owned())).with_pass(None)).expect("let in");
+    assert_eq!(shown(&mut anybody), ("another".into(), "@localhost".into()));
+}

@@ -193,8 +193,11 @@ impl ClientSession {
         if let Some(collation) = Collation::from_id(self.core.login.charset) {
             self.set_client_charset(collation.charset(), collation);
         }
-        let (user, database) = (self.core.login.account_user.clone(), self.core.login.database.clone());
-        self.connection.set_label(|label| label.user = user);
+        let (login, database) = (&self.core.login, self.core.login.database.clone());
+        self.connection.set_label(|label| {
+            label.user.clone_from(&login.user);
+            label.account_user.clone_from(&login.account_user);
+        });
         if let Some(name) = database.filter(|name| !name.is_empty()) {
             self.use_database(&name).map_err(|outcome| outcome.error)?;
         }

@@ -107,8 +107,10 @@ pub trait Hangup: Send + Sync {
 /// The words about a connection that the process list shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Label {
-    /// User.
+    /// User, as the client named itself.
     pub user: String,
+    /// User part of its account: whose the connection is.
+    pub account_user: String,
     /// `host:port`.
     pub host: String,
     /// Current database.

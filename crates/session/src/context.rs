@@ -242,7 +242,7 @@ impl StatementContext for Core {
     fn account_of_connection(&self, id: u64) -> Option<String> {
         let connection = self.shared.connections.find(u32::try_from(id).ok()?)?;
         let label = connection.label();
-        let own = label.user == self.login.account_user && !self.login.account_user.is_empty();
+        let own = label.account_user == self.login.account_user && !self.login.account_user.is_empty();
         // As in lists of connections: without PROCESS one sees one's own. The client's port is no part of the account.
         let host = label.host.split(':').next().unwrap_or_default();
         (own || self.require_process().is_ok()).then(|| format!("{}@{host}", label.user))

@@ -360,7 +360,7 @@ impl ClientSession {
         let rights = &self.core.standing.rights;
         let is_admin = rights.has_dynamic("CONNECTION_ADMIN") || rights.global.has(::accounts::Privileges::SUPER);
         let Some(connection) = self.shared().connections.find(target) else { return Err(codes::no_such_thread(target)) };
-        if connection.label().user == self.core.login.account_user {
+        if connection.label().account_user == self.core.login.account_user {
             return Ok(());
         }
         match is_admin && (!connection.is_system_user() || rights.has_dynamic(SYSTEM_USER)) {

@@ -94,7 +94,7 @@ impl ClientSession {
         let unknown = || codes::no_such_thread(id);
         let connection = u32::try_from(id).ok().and_then(|id| self.shared().connections.find(id)).ok_or_else(unknown)?;
         let label = connection.label();
-        if label.user != self.core.login.account_user && self.core.require_process().is_err() {
+        if label.account_user != self.core.login.account_user && self.core.require_process().is_err() {
             return Err(unknown().into());
         }
         if connection.id() != self.connection.id() && connection.phase() != Phase::Running {

@@ -53,7 +53,7 @@ pub(crate) fn processes(core: &Core) -> impl Iterator<Item = Process> {
     let sees_all = core.require_process().is_ok();
     connections.list().into_iter().filter_map(move |connection| {
         let label = connection.label();
-        if !sees_all && (label.user != core.login.account_user || core.login.account_user.is_empty()) {
+        if !sees_all && (label.account_user != core.login.account_user || core.login.account_user.is_empty()) {
             return None;
         }
         let activity = connection.activity();

@@ -29,8 +29,8 @@ fn all(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRo
 }
 
 fn of_account(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualRows> {
-    let user = core.connection.label().user;
-    Ok(rows(core, |connection| connection.label().user == user))
+    let user = core.connection.label().account_user;
+    Ok(rows(core, |connection| connection.label().account_user == user))
 }
 
 fn rows(core: &Core, shown: impl Fn(&Connection) -> bool) -> VirtualRows {
