@@ -9,6 +9,7 @@ use protocol::handshake::{self, ChangeUser, Greeting, HandshakeResponse, attribu
 use protocol::{Capabilities, ServerStatus};
 use session::accounts::{Account, Accounts, Attempt, AuthPlugin, Certificate, Transport};
 use session::command::{ClientAddress, Login};
+use session::connections::Phase;
 use session::service::FrontSettings;
 use sync::{Mutex, Rank};
 use tls::Tls;
@@ -315,7 +316,16 @@ fn send(channel: &mut Channel) -> Result<(), Refused> {
 
 /// The client's next packet of the dialogue, copied: it is small, and the channel is needed meanwhile.
 fn read(channel: &mut Channel, refused: impl FnOnce(SqlError) -> Refused) -> Result<Vec<u8>, Refused> {
-    match channel.read(LOGIN_PACKET_BYTES_MAX) {
+    // Within a session a command waits for its client, as long as for the rest of a packet.
+    let in_session = channel.connection.phase() == Phase::Running;
+    if in_session {
+        channel.connection.enter(Phase::Reading);
+    }
+    let received = channel.read(LOGIN_PACKET_BYTES_MAX);
+    if in_session {
+        channel.connection.enter(Phase::Running);
+    }
+    match received {
         Ok(Received::Packet(place)) => {
             channel.out.set_sequence(place.reply_sequence());
             // The next packet of the client follows our next one.

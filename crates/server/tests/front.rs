@@ -404,6 +404,10 @@ fn timeouts_end_connections_that_do_nothing() {
     half_packet.write_all(b"\x05\0\0\0\x03W").expect("sent");
     let mut slow = raw_login(&fixture);
     slow.write_all(&command(b"\x03ROWS 999999")).expect("sent");
+    // COM_CHANGE_USER to a plugin that is none: the server asks by another one, and nobody answers.
+    let mut asked = raw_login(&fixture);
+    asked.write_all(&command(b"\x11native\0\x01x\0\x21\0no_plugin\0")).expect("sent");
+    assert_eq!(read_packet(&mut asked).1[0], 0xFE);
     read_packet(&mut half_open);
     assert_eq!(half_open.read(&mut [0; 10]).expect("the end"), 0);
     let (_, reply) = read_packet(&mut idle);
@@ -413,7 +417,7 @@ fn timeouts_end_connections_that_do_nothing() {
     while fixture.service.connections.count() > 0 {
         std::thread::yield_now();
     }
-    drop(slow);
+    drop((slow, asked));
     fixture.stop();
 }
 
