@@ -201,3 +201,17 @@ pub(crate) fn is_about_profiles(sql: &[u8], mode: parser::SqlMode) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ddl::tests::Server;
+
+    #[test]
+    fn who_keeps_profiles_is_looked_at_alone() {
+        let server = Server::new();
+        let (mut one, two) = (server.connect(), server.connect());
+        assert_eq!(one.run("SET profiling = 1"), "ok 0");
+        assert!(one.session.is_logged());
+        assert!(!two.session.is_logged());
+    }
+}

@@ -43,7 +43,7 @@ impl ClientSession {
                     }
                     rest = &rest[at..];
                     self.connection.set_statement(rest);
-                    if self.shared().query_logs.is_on() {
+                    if self.is_logged() {
                         // Since a statement of this text.
                         return self.go_on_logged(rest, sink);
                     }

@@ -34,7 +34,7 @@ mod temporary;
 #[cfg(test)]
 mod temporary_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod view;
 mod virtual_columns;
 #[cfg(test)]

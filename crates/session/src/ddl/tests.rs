@@ -24,13 +24,13 @@ impl Hangup for NoSocket {
     }
 }
 
-pub(super) struct Server {
+pub(crate) struct Server {
     pub(super) disk: Arc<SimDisk>,
     pub(super) shared: Arc<Shared>,
 }
 
 impl Server {
-    pub(super) fn new() -> Server {
+    pub(crate) fn new() -> Server {
         Server::on(Arc::new(SimDisk::new(1)))
     }
 
@@ -60,7 +60,7 @@ impl Server {
         Server::on(disk)
     }
 
-    pub(super) fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         let connection = Connection::new(self.shared.connections.allocate_id(), "localhost".into(), Box::new(NoSocket));
         let login = Login {
             user: "root".into(),
@@ -77,8 +77,8 @@ impl Server {
     }
 }
 
-pub(super) struct Client {
-    pub(super) session: ClientSession,
+pub(crate) struct Client {
+    pub(crate) session: ClientSession,
 }
 
 /// A length-encoded integer.
@@ -100,7 +100,7 @@ fn length(bytes: &mut &[u8]) -> usize {
 
 impl Client {
     /// Runs a statement: `ok N` with the affected rows, `error N STATE text`, or the rows with `|` between values.
-    pub(super) fn run(&mut self, sql: &str) -> String {
+    pub(crate) fn run(&mut self, sql: &str) -> String {
         let (mut out, mut io) = (PacketWriter::new(), NoClient::default());
         self.session.handle(Command::Query { sql: sql.as_bytes(), attributes: Default::default() }, &mut out, &mut io);
         let mut sent = io.sent;

@@ -155,27 +155,19 @@ impl Shared {
 }
 
 impl ClientSession {
-    /// Answers a command while a log is on.
+    /// Answers a command while a log is on, or some session keeps profiles.
     #[cold]
     #[inline(never)]
     pub(crate) fn answer_logged(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
-        self.begin_logged();
-        let name = slow_name(&command);
-        let bytes = match &command {
-            Command::Query { sql, .. } => sql.len(),
-            Command::StmtPrepare(text) | Command::InitDb(text) => text.len(),
-            Command::StmtExecute(execute) => execute.params.len() + 9,
-            _ => 0,
-        };
-        if let Some(logged) = &mut self.logged {
-            logged.command_bytes = COMMAND_BYTES + bytes as u64;
-            logged.pending = (out.len(), out.len());
-        }
-        if let Some((name, argument)) = general_line(&command) {
-            self.log_general(name, &argument);
-        }
+        let name = slow_name(&command).filter(|_| self.is_logged());
         let is_execute = matches!(command, Command::StmtExecute(_));
+        if self.is_logged() {
+            self.begin_logged_command(&command, out);
+        }
         let flow = self.carry_out(command, out, io);
+        if self.logged.is_none() {
+            return flow;
+        }
         self.stage("freeing items", "answer_logged");
         if let Some(logged) = &mut self.logged {
             logged.pending.1 = out.len();
@@ -192,6 +184,28 @@ impl ClientSession {
         }
         self.logged = None;
         flow
+    }
+
+    /// Whether a log is written or this session keeps profiles: while another one does, [`QueryLogs::is_on`], too, and nothing is to be done here.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.core.profiles.is_some() || self.shared().query_logs.is_written()
+    }
+
+    fn begin_logged_command(&mut self, command: &Command<'_>, out: &PacketWriter) {
+        self.begin_logged();
+        let bytes = match command {
+            Command::Query { sql, .. } => sql.len(),
+            Command::StmtPrepare(text) | Command::InitDb(text) => text.len(),
+            Command::StmtExecute(execute) => execute.params.len() + 9,
+            _ => 0,
+        };
+        if let Some(logged) = &mut self.logged {
+            logged.command_bytes = COMMAND_BYTES + bytes as u64;
+            logged.pending = (out.len(), out.len());
+        }
+        if let Some((name, argument)) = general_line(command) {
+            self.log_general(name, &argument);
+        }
     }
 
     /// The client has said that it goes.

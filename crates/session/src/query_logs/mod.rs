@@ -165,7 +165,7 @@ impl QueryLogs {
     }
 
     /// Whether any log is written.
-    fn is_written(&self) -> bool {
+    pub(crate) fn is_written(&self) -> bool {
         self.settings.load(Ordering::Relaxed) & (GENERAL | SLOW) != 0
     }
 
