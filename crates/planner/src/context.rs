@@ -46,6 +46,10 @@ pub trait PlanContext {
     }
     /// Modes in force.
     fn sql_mode(&self) -> SqlMode;
+    /// Whether FOR UPDATE and FOR SHARE lock rows; EXPLAIN ANALYZE reads them.
+    fn locks_rows(&self) -> bool {
+        true
+    }
     /// Collation of string literals and parameters.
     fn connection_collation(&self) -> Collation;
     /// `character_set_client`: what the statement's text came in.

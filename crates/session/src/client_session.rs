@@ -142,6 +142,7 @@ impl ClientSession {
             calls_before: HandlerCalls::default(),
             statement_micros: std::cell::Cell::new(0),
             tables_locked: false,
+            analyzes: false,
             cancel,
             lock_owner: Arc::clone(engine.lock_owner()),
             acted: false,

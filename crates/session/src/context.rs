@@ -119,6 +119,8 @@ pub struct Core {
     pub statement_micros: std::cell::Cell<i64>,
     /// Whether LOCK TABLES is in force.
     pub tables_locked: bool,
+    /// A query is planned for EXPLAIN ANALYZE.
+    pub analyzes: bool,
     /// KILL's flag; the engine session's.
     pub cancel: Arc<Cancel>,
     /// Whose the session's locks are; the engine session's.
@@ -489,6 +491,10 @@ pub struct Planning<'a> {
 impl PlanContext for Planning<'_> {
     fn database(&self) -> Option<&str> {
         self.core.database.as_deref()
+    }
+
+    fn locks_rows(&self) -> bool {
+        !self.core.analyzes
     }
 
     fn table(&self, database: &str, name: &str) -> Result<Arc<TableEntry>, SqlError> {

@@ -16,6 +16,7 @@ use crate::transaction::Completion;
 use crate::{ddl, show};
 use admission::Work;
 use executor::{RowConsumer, Scratch, StatementContext};
+use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, KillKind, PrepareSource, Statement};
 use planner::Plan;
@@ -292,6 +293,20 @@ impl ClientSession {
         plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>,
         run: impl FnOnce(&Plan, &[Value], &mut engine::Session, &mut dyn StatementContext, &mut Scratch) -> executor::Result<T>,
     ) -> Result<T, Outcome> {
+        // One that this is a part of may have announced, and goes on.
+        let announced = self.server_locks.is_announced();
+        let values = self.compute_values(plan, run);
+        if !announced {
+            self.server_locks.withdraw();
+        }
+        values
+    }
+
+    fn compute_values<T>(
+        &mut self,
+        plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>,
+        run: impl FnOnce(&Plan, &[Value], &mut engine::Session, &mut dyn StatementContext, &mut Scratch) -> executor::Result<T>,
+    ) -> Result<T, Outcome> {
         let (plan, reads) = self.plan_values(plan)?;
         if reads {
             self.engine.statement_start();
@@ -315,6 +330,7 @@ impl ClientSession {
             let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
             if Changed::by(&plan) == Changed::Stored {
                 self.refuse_read_only()?;
+                self.announce(WaitsFor::GlobalReadLock)?;
             }
             if reads && self.transaction.restricted {
                 self.check_restrictions(&plan)?;

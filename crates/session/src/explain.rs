@@ -202,7 +202,8 @@ impl ClientSession {
     fn analyzed(&mut self, statement: &ast::Statement<'_>, sql: &[u8], format: Format, query: &str) -> Result<String, Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
-            let plan = self.plan_to_explain(statement, sql)?;
+            self.core.analyzes = true;
+            let plan = self.lending((), |session, ()| session.core.analyzes = false, |session| session.plan_to_explain(statement, sql))?;
             if format == Format::Json {
                 return Err(codes::explain_analyze_json_format_version_not_supported(1).into());
             }

@@ -312,8 +312,8 @@ impl<'c> Binder<'c> {
                 ast::LockStrength::Share => LockMode::Share(wait),
                 ast::LockStrength::Update => LockMode::Exclusive(wait),
             };
-            self.locks = true;
-            self.locks_exclusively |= clause.strength == ast::LockStrength::Update;
+            self.locks |= self.context.locks_rows();
+            self.locks_exclusively |= clause.strength == ast::LockStrength::Update && self.context.locks_rows();
             let context = self.context;
             let relations = &mut self.scope().relations;
             for name in clause.of {
@@ -346,6 +346,9 @@ impl<'c> Binder<'c> {
             if matches!(self.scopes[depth].relations[relation].lock, LockMode::Exclusive(_)) {
                 self.access_locked(depth, relation);
             }
+        }
+        if !self.context.locks_rows() {
+            self.scope().relations.iter_mut().for_each(|relation| relation.lock = LockMode::None);
         }
         Ok(())
     }
