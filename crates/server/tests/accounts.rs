@@ -132,6 +132,48 @@ fn failed_logins_and_limits_keep_out() {
 }
 
 #[test]
+fn each_statement_of_a_text_counts_and_so_does_whatever_changes_something() {
+    let server = server();
+    let mut root = server.connect();
+    run_all(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "CREATE TABLE d.t (a INT)",
+            "CREATE USER asks IDENTIFIED BY 'pw' WITH MAX_QUERIES_PER_HOUR 20",
+            "CREATE USER changes IDENTIFIED BY 'pw' WITH MAX_UPDATES_PER_HOUR 2",
+            "GRANT ALL ON *.* TO asks, changes WITH GRANT OPTION",
+        ],
+    );
+    let mut asks = log_in(&server, "asks", Some("pw")).expect("let in");
+    let mut answered = 0;
+    let mut results = asks.query_iter(["SELECT 1"; 30].join("; ")).expect("the first");
+    while let Some(rows) = results.iter() {
+        answered += rows.filter(Result::is_ok).count();
+    }
+    drop(results);
+    // The client asks something by itself.
+    assert!((1..=20).contains(&answered), "{answered}");
+    assert_eq!(code(&asks.query_drop("DO 1").expect_err("too many")), 1226);
+    for changes in [
+        ["CREATE TABLE d.u (a INT)", "DROP TABLE d.u"],
+        ["INSERT INTO d.t VALUES (1)", "TRUNCATE TABLE d.t"],
+        ["CREATE USER other", "DROP USER other"],
+        ["GRANT SELECT ON d.* TO asks", "CREATE OR REPLACE VIEW d.v AS SELECT 1"],
+    ] {
+        let mut changing = log_in(&server, "changes", Some("pw")).expect("let in");
+        run_all(&mut changing, &changes);
+        for sql in ["INSERT INTO d.t VALUES (1)", "CREATE TABLE d.u (a INT)", "DROP USER IF EXISTS nobody"] {
+            let Err(Error::MySqlError(error)) = changing.query_drop(sql) else { panic!("{sql} was run") };
+            let expected = "User 'changes' has exceeded the 'max_updates' resource (current value: 2)";
+            assert_eq!((error.code, &*error.message), (1226, expected));
+        }
+        run_all(&mut changing, &["SELECT 1", "BEGIN", "COMMIT", "SET @a = 1"]);
+        run_all(&mut root, &["FLUSH USER_RESOURCES"]);
+    }
+}
+
+#[test]
 fn a_change_of_user_takes_the_new_place_before_it_gives_up_the_old_one() {
     let server = server();
     let mut root = server.connect();

@@ -244,7 +244,7 @@ impl ClientSession {
 
     /// Counts a statement of an account that may run only so many.
     #[cold]
-    fn count_limited(&mut self) -> Result<(), SqlError> {
+    pub(crate) fn count_limited(&mut self) -> Result<(), SqlError> {
         self.core.standing.count_query(&self.core.shared)
     }
 

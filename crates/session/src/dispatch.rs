@@ -55,6 +55,7 @@ impl ClientSession {
                 self.done(sink)
             }
             Statement::LoadData(load) => {
+                self.count_change()?;
                 let loaded = self.load_data(load, sql, sink);
                 self.server_locks.withdraw();
                 loaded.map(|()| Ran::Done)
@@ -72,6 +73,7 @@ impl ClientSession {
             | Statement::DropView(_)
             | Statement::DropProgram { .. }
             | Statement::Truncate(_) => {
+                self.count_change()?;
                 let done = ddl::execute(self, statement, sql)?;
                 if done.copied || ddl::says_records(statement) {
                     self.reply_records(done.affected, sink);
@@ -214,20 +216,27 @@ impl ClientSession {
             | Statement::AlterUser(_)
             | Statement::DropUser { .. }
             | Statement::RenameUser(_) => {
+                self.count_change()?;
                 self.connection.set_statement(sql);
                 run_user(self, statement, sink).map(|()| Ran::Done)
+            }
+            Statement::SetRole(_) => {
+                run_role(self, statement)?;
+                self.reply_ok(0, sink);
+                Ok(Ran::Done)
             }
             Statement::CreateRole { .. }
             | Statement::DropRole { .. }
             | Statement::GrantRole(_)
             | Statement::RevokeRole(_)
-            | Statement::SetRole(_)
             | Statement::SetDefaultRole { .. } => {
+                self.count_change()?;
                 run_role(self, statement)?;
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
             }
             Statement::Grant(_) | Statement::Revoke(_) => {
+                self.count_change()?;
                 run_grant(self, statement)?;
                 self.reply_ok(0, sink);
                 Ok(Ran::Done)
@@ -263,6 +272,11 @@ impl ClientSession {
             }
             Statement::Unsupported(name) => unsupported(name),
         }
+    }
+
+    /// Counts a statement that changes something, of an account that may run only so many. Those with plans are counted where they ask for their rights.
+    fn count_change(&self) -> Result<(), SqlError> {
+        if self.core.standing.is_limited() { self.core.standing.count_update(&self.core.shared) } else { Ok(()) }
     }
 
     fn done(&mut self, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {

@@ -55,8 +55,23 @@ impl ClientSession {
                     return;
                 }
             }
-            self.begin_statement();
+            if !self.begin_next(sink) {
+                return;
+            }
         }
+    }
+
+    /// Begins the next statement of a text; false when the account has run as many as it may.
+    pub(crate) fn begin_next(&mut self, sink: &mut ResultSink<'_>) -> bool {
+        self.begin_statement();
+        if self.core.standing.is_limited()
+            && let Err(error) = self.count_limited()
+        {
+            self.more_results = false;
+            self.fail(sink, error.into());
+            return false;
+        }
+        true
     }
 
     /// Runs the first statement of `sql`; `Some` offset when more statements follow.

@@ -58,7 +58,7 @@ impl Usage {
         let mut counts = self.counts.lock();
         counts.turn(now);
         if account.limits.queries > 0 && counts.queries >= account.limits.queries {
-            return Err(exceeded(account, "max_queries_per_hour", account.limits.queries));
+            return Err(exceeded(account, "max_questions", account.limits.queries));
         }
         counts.queries += 1;
         Ok(())
@@ -69,7 +69,7 @@ impl Usage {
         let mut counts = self.counts.lock();
         counts.turn(now);
         if account.limits.updates > 0 && counts.updates >= account.limits.updates {
-            return Err(exceeded(account, "max_updates_per_hour", account.limits.updates));
+            return Err(exceeded(account, "max_updates", account.limits.updates));
         }
         counts.updates += 1;
         Ok(())

@@ -37,7 +37,9 @@ impl ClientSession {
         if self.core.standing.sandboxed {
             return Err(codes::must_change_password());
         }
-        if self.core.standing.is_limited() && plan.plan.writes {
+        // A plan that is stale by now is not run; the one that is made in its place counts.
+        let is_run = self.shared().catalog.version() == plan.catalog_version;
+        if self.core.standing.is_limited() && plan.plan.writes && is_run {
             self.core.standing.count_update(&self.core.shared)?;
         }
         self.core.check_accesses(&plan.plan.accesses)?;

@@ -275,14 +275,18 @@ impl ClientSession {
             }
             rest = &rest[at..];
             self.connection.set_statement(rest);
-            self.begin_statement();
+            if !self.begin_next(sink) {
+                return;
+            }
         }
     }
 
     /// The statements of a text that follow one which has switched a log on.
     #[cold]
     pub(crate) fn go_on_logged(&mut self, rest: &[u8], sink: &mut ResultSink<'_>) {
-        self.begin_statement();
+        if !self.begin_next(sink) {
+            return;
+        }
         self.begin_logged();
         if let Some(logged) = &mut self.logged {
             logged.pending.0 = sink.packets().len();
