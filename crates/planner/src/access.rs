@@ -379,7 +379,7 @@ impl<'c> Binder<'c> {
             ..Path::default()
         };
         if no != 0 && !read.covering && !of.locks && self.context.switches().has(Switch::IndexConditionPushdown) {
-            self.ask_entries(&mut path, of.entry, of.relation, of.conditions, of.scope);
+            self.ask_entries(&mut path, of.entry, of.relation, of.conditions);
         }
         path
     }

@@ -15,6 +15,7 @@ use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CastTo, CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, Subplan, TableNode};
+use crate::ranges::{Ranges, Said};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
 use record::KeyRestore;
@@ -623,12 +624,13 @@ impl<'c> Binder<'c> {
                     let entry = &self.tables[*table as usize];
                     self.key_filter(entry, index, relation, &conditions)
                 });
-                let has_storage = true;
-                let access = match (path.index, has_storage) {
+                let is_said = |ranges: &Ranges| ranges.said.iter().all(|said| *said == Said::All);
+                let filter_is_ranges = conditions.is_empty() || path.ranges.as_ref().is_some_and(is_said);
+                let access = match path.index {
                     _ if let Some(groups) = path.groups => Access::Groups(groups),
-                    (None, _) if let Some(merge) = path.merge => Access::Merge { kind: merge.kind, arms: merge.arms },
-                    (None, _) => Access::Full { backward: path.backward },
-                    (Some(index), _) => Access::Index {
+                    None if let Some(merge) = path.merge => Access::Merge { kind: merge.kind, arms: merge.arms },
+                    None => Access::Full { backward: path.backward },
+                    Some(index) => Access::Index {
                         index,
                         ranges: path.ranges.map(|r| r.spec),
                         backward: path.backward,
@@ -646,6 +648,7 @@ impl<'c> Binder<'c> {
                     key_filter,
                     columns,
                     filter: conjunction(conditions),
+                    filter_is_ranges,
                     lock: relation.lock,
                     rows: path.rows,
                     filtered: (share * 100.0).clamp(0.0, 100.0),

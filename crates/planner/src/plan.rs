@@ -585,6 +585,8 @@ pub struct TableNode {
     pub columns: Vec<(u32, Slot)>,
     /// Condition on this table's row (may read outer slots).
     pub filter: Option<Expr>,
+    /// The ranges that are read say all that the filter does, where they come out exact.
+    pub filter_is_ranges: bool,
     /// Locking.
     pub lock: LockMode,
     /// Expected rows per execution, for EXPLAIN.

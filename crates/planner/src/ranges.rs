@@ -2,13 +2,15 @@
 //!
 //! The result is symbolic ([`RangeSpec`] over expressions), so that one plan serves all parameter
 //! values; the executor turns it into key bytes. The condition itself stays in the filter, so ranges
-//! may cover more than the condition says, never less.
+//! may cover more than the condition says, never less. [`Said`] is the one place that tells how much of
+//! a condition they say: whoever wants to leave it out asks there, and for `KeyRanges::exact` beside.
 //!
 //! # Start at
 //! [`Sargs::collect`], then [`Sargs::ranges_for`].
 
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::plan::{Interval, Point, PrefixRange, RangeSpec};
+use std::ops::Range;
 use types::{Collation, ColumnType, TypeKind};
 
 /// Alternatives past which a disjunction is no longer expanded.
@@ -31,6 +33,34 @@ enum Sarg {
 #[derive(Clone, Debug, Default)]
 pub struct Sargs {
     list: Vec<Sarg>,
+    conjuncts: Vec<Conjunct>,
+}
+
+/// What is usable of a conjunct.
+#[derive(Clone, Debug)]
+struct Conjunct {
+    /// Where in the list.
+    sargs: Range<usize>,
+    /// It says nothing else.
+    whole: bool,
+}
+
+/// How much of a condition ranges say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing: another condition bounds the part, or none can.
+    Nothing,
+    /// They hold all rows that satisfy it, and others.
+    Part,
+    /// They hold no row that does not satisfy it, where they come out exact.
+    All,
+}
+
+impl Said {
+    /// How much of two conditions.
+    fn and(self, other: Said) -> Said {
+        if self == other { self } else { Said::Part }
+    }
 }
 
 /// Tells the analysis about the table's columns and which outer slots have values already.
@@ -54,24 +84,33 @@ pub struct Ranges {
     pub single: bool,
     /// No value is another table's: all are there before a row is read.
     pub constant: bool,
+    /// How much they say of each conjunct.
+    pub said: Vec<Said>,
 }
 
 impl Sargs {
     /// Takes what is usable out of a conjunction.
     pub fn collect(conjuncts: &[Expr], scope: &dyn Scope) -> Sargs {
-        let mut list = Vec::new();
+        let mut sargs = Sargs { list: Vec::new(), conjuncts: Vec::with_capacity(conjuncts.len()) };
         for conjunct in conjuncts {
-            analyse(conjunct, scope, &mut list);
+            let first = sargs.list.len();
+            let whole = analyse(conjunct, scope, &mut sargs.list);
+            sargs.conjuncts.push(Conjunct { sargs: first..sargs.list.len(), whole });
         }
-        Sargs { list }
+        sargs
     }
 
     /// Ranges on an index with these parts (column, prefix only), or `None` when its first part is free.
     pub fn ranges_for(&self, parts: &[(u32, bool)]) -> Option<Ranges> {
-        let alternatives = expand(&self.list.iter().collect::<Vec<_>>(), parts)?;
+        let Expanded { alternatives, said } = expand(&self.list.iter().collect::<Vec<_>>(), parts)?;
         if alternatives.is_empty() {
             return None;
         }
+        let of_conjunct = |conjunct: &Conjunct| match said_of_all(&said[conjunct.sargs.clone()]) {
+            Said::All if !conjunct.whole => Said::Part,
+            said => said,
+        };
+        let said = self.conjuncts.iter().map(of_conjunct).collect();
         let point_parts = alternatives.iter().map(|a| a.points.len()).min().unwrap_or(0);
         let has_interval = alternatives.iter().any(|a| a.interval.is_some());
         let single = alternatives.len() == 1 && alternatives[0].points.iter().all(|p| p.len() == 1);
@@ -83,27 +122,36 @@ impl Sargs {
                 constant &= i.low.iter().chain(&i.high).map(|(e, _)| e).chain(pattern).all(Expr::is_settled);
             }
         }
-        Some(Ranges { spec: RangeSpec { any: alternatives }, point_parts, has_interval, single, constant })
+        Some(Ranges { spec: RangeSpec { any: alternatives }, point_parts, has_interval, single, constant, said })
     }
 }
 
-fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Vec<PrefixRange>> {
+/// Alternatives, and how much they say together of each condition that they were made of.
+struct Expanded {
+    alternatives: Vec<PrefixRange>,
+    said: Vec<Said>,
+}
+
+fn said_of_all(said: &[Said]) -> Said {
+    said.iter().copied().reduce(Said::and).unwrap_or(Said::Nothing)
+}
+
+fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Expanded> {
     let mut alternatives = vec![PrefixRange::default()];
+    let mut said = vec![Said::Nothing; list.len()];
     let mut position = 0;
     while position < parts.len() {
         let (column, prefix) = parts[position];
         // An equality with one value is worth most, then the shortest list.
-        let points = list
-            .iter()
-            .filter_map(|s| match s {
-                Sarg::Points(c, points) if *c == column => Some(points),
-                _ => None,
-            })
-            .min_by_key(|p| p.len());
-        if let Some(points) = points {
+        let points = list.iter().enumerate().filter_map(|(at, s)| match s {
+            Sarg::Points(c, points) if *c == column => Some((at, points)),
+            _ => None,
+        });
+        if let Some((at, points)) = points.min_by_key(|(_, points)| points.len()) {
             for a in &mut alternatives {
                 a.points.push(points.clone());
             }
+            said[at] = if prefix { Said::Part } else { Said::All };
             position += 1;
             if prefix {
                 break;
@@ -111,7 +159,7 @@ fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Vec<PrefixRange>> {
             continue;
         }
         // A row list whose columns are just the next parts.
-        let rows = list.iter().find_map(|s| match s {
+        let rows = list.iter().enumerate().find_map(|(at, s)| match s {
             Sarg::Rows(columns, rows) => {
                 let mut order = Vec::with_capacity(columns.len());
                 for (part, part_prefix) in &parts[position..] {
@@ -120,11 +168,14 @@ fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Vec<PrefixRange>> {
                         _ => break,
                     }
                 }
-                (!order.is_empty() && alternatives.len() * rows.len() <= ALTERNATIVES_MAX).then_some((order, rows))
+                let whole = (0..columns.len()).all(|column| order.contains(&column));
+                let said = if whole { Said::All } else { Said::Part };
+                (!order.is_empty() && alternatives.len() * rows.len() <= ALTERNATIVES_MAX).then_some((at, said, order, rows))
             }
             _ => None,
         });
-        if let Some((order, rows)) = rows {
+        if let Some((at, said_of_rows, order, rows)) = rows {
+            said[at] = said_of_rows;
             let mut next = Vec::with_capacity(alternatives.len() * rows.len());
             for a in &alternatives {
                 for row in rows {
@@ -156,24 +207,40 @@ fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Vec<PrefixRange>> {
             for a in &mut alternatives {
                 a.interval = Some(interval.clone());
             }
+            for (said, sarg) in said.iter_mut().zip(list) {
+                if let Sarg::Interval(c, of) = sarg
+                    && *c == column
+                {
+                    *said = if prefix || of.like.is_some() { Said::Part } else { Said::All };
+                }
+            }
         }
         break;
     }
     let bounded = alternatives.iter().all(|a| !a.points.is_empty() || a.interval.is_some());
-    bounded.then_some(alternatives)
+    bounded.then_some(Expanded { alternatives, said })
 }
 
-fn expand_any(list: &[&Sarg], at: usize, branches: &[Vec<Sarg>], parts: &[(u32, bool)]) -> Option<Vec<PrefixRange>> {
-    let mut all = Vec::new();
+fn expand_any(list: &[&Sarg], at: usize, branches: &[Vec<Sarg>], parts: &[(u32, bool)]) -> Option<Expanded> {
+    let mut alternatives = Vec::new();
+    let mut said: Option<Vec<Said>> = None;
     for branch in branches {
         let mut combined: Vec<&Sarg> = list.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, s)| *s).collect();
         combined.extend(branch.iter());
-        all.extend(expand(&combined, parts)?);
-        if all.len() > ALTERNATIVES_MAX {
+        let mut expanded = expand(&combined, parts)?;
+        alternatives.append(&mut expanded.alternatives);
+        if alternatives.len() > ALTERNATIVES_MAX {
             return None;
         }
+        // The branch's own stand behind the others: together they are the disjunction.
+        let own = expanded.said.split_off(list.len() - 1);
+        expanded.said.insert(at, said_of_all(&own));
+        said = Some(match said {
+            None => expanded.said,
+            Some(before) => before.into_iter().zip(expanded.said).map(|(a, b)| a.and(b)).collect(),
+        });
     }
-    Some(all)
+    Some(Expanded { alternatives, said: said? })
 }
 
 fn merged_interval(list: &[&Sarg], column: u32) -> Option<Interval> {
@@ -192,16 +259,18 @@ fn merged_interval(list: &[&Sarg], column: u32) -> Option<Interval> {
     merged
 }
 
-fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) {
+/// Takes what is usable of a condition; whether that is all it says.
+fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
     match &expr.kind {
-        ExprKind::And(list) => list.iter().for_each(|e| analyse(e, scope, out)),
+        ExprKind::And(list) => list.iter().fold(true, |whole, e| analyse(e, scope, out) && whole),
         ExprKind::Or(list) => {
             let mut branches = Vec::with_capacity(list.len());
+            let mut whole = true;
             for branch in list {
                 let mut sargs = Vec::new();
-                analyse(branch, scope, &mut sargs);
+                whole &= analyse(branch, scope, &mut sargs);
                 if sargs.is_empty() {
-                    return;
+                    return false;
                 }
                 branches.push(sargs);
             }
@@ -215,44 +284,40 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) {
             {
                 let points = all.iter().flat_map(|(_, p)| p.iter().cloned()).collect();
                 out.push(Sarg::Points(all[0].0, points));
-                return;
+            } else {
+                out.push(Sarg::Any(branches));
             }
-            out.push(Sarg::Any(branches));
+            whole
         }
-        ExprKind::Compare(op, collation, left, right) => {
-            compare(*op, *collation, left, right, scope, out);
-            compare(op.flipped(), *collation, right, left, scope, out);
-        }
+        ExprKind::Compare(op, collation, left, right) => compare_sides(*op, *collation, left, right, scope, out),
         ExprKind::CompareRows(CmpOp::Eq, collations, left, right) => {
-            for ((l, r), c) in left.iter().zip(right).zip(collations) {
-                compare(CmpOp::Eq, *c, l, r, scope, out);
-                compare(CmpOp::Eq, *c, r, l, scope, out);
-            }
+            let pairs = left.iter().zip(right).zip(collations);
+            pairs.fold(true, |whole, ((l, r), c)| compare_sides(CmpOp::Eq, *c, l, r, scope, out) && whole)
         }
         ExprKind::IsNull { operand, negated } => {
-            if let Some((column, _)) = column_of(operand, scope) {
-                if *negated {
-                    out.push(Sarg::Interval(column, Interval { not_null: true, ..Interval::default() }));
-                } else {
-                    let value = Expr::literal(types::Value::Null, operand.ty.clone());
-                    out.push(Sarg::Points(column, vec![Point { value, null_safe: true }]));
-                }
+            let Some((column, _)) = column_of(operand, scope) else { return false };
+            if *negated {
+                out.push(Sarg::Interval(column, Interval { not_null: true, ..Interval::default() }));
+            } else {
+                let value = Expr::literal(types::Value::Null, operand.ty.clone());
+                out.push(Sarg::Points(column, vec![Point { value, null_safe: true }]));
             }
+            true
         }
+        // Also `5 BETWEEN low_column AND high_column`.
         ExprKind::Between { operand, low, high, negated: false, collation } => {
-            compare(CmpOp::Ge, *collation, operand, low, scope, out);
-            compare(CmpOp::Le, *collation, operand, high, scope, out);
-            // `5 BETWEEN low_column AND high_column`
-            compare(CmpOp::Le, *collation, low, operand, scope, out);
-            compare(CmpOp::Ge, *collation, high, operand, scope, out);
+            let above = compare_sides(CmpOp::Ge, *collation, operand, low, scope, out);
+            let below = compare_sides(CmpOp::Le, *collation, operand, high, scope, out);
+            above && below
         }
         ExprKind::InList { operand, list, negated: false, collation } => {
-            if let Some((column, ty)) = column_of(operand, scope)
-                && list.iter().all(|e| scope.is_available(e) && comparable_by_key(ty, e, *collation))
-            {
+            let Some((column, ty)) = column_of(operand, scope) else { return false };
+            let usable = list.iter().all(|e| scope.is_available(e) && comparable_by_key(ty, e, *collation));
+            if usable {
                 let points = list.iter().map(|e| Point { value: e.clone(), null_safe: false }).collect();
                 out.push(Sarg::Points(column, points));
             }
+            usable
         }
         ExprKind::InRows { operand, list, negated: false, collations } => {
             let mut columns = Vec::new();
@@ -269,6 +334,7 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) {
                 let rows = list.iter().map(|row| positions.iter().map(|i| row[*i].clone()).collect()).collect();
                 out.push(Sarg::Rows(columns, rows));
             }
+            positions.len() == operand.len()
         }
         ExprKind::Like { operand, pattern, escape, negated: false, collation } => {
             if let Some((column, ty)) = column_of(operand, scope)
@@ -279,18 +345,27 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) {
                 let like = Some(((**pattern).clone(), *escape));
                 out.push(Sarg::Interval(column, Interval { like, not_null: true, ..Interval::default() }));
             }
+            false
         }
-        _ => {}
+        _ => false,
     }
 }
 
-fn compare(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) {
-    let Some((column, ty)) = column_of(column, scope) else { return };
+/// A comparison one side of which is a column; whether one is.
+fn compare_sides(op: CmpOp, collation: Collation, left: &Expr, right: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
+    let sargs = [sarg_of(op, collation, left, right, scope), sarg_of(op.flipped(), collation, right, left, scope)];
+    let before = out.len();
+    out.extend(sargs.into_iter().flatten());
+    out.len() > before
+}
+
+fn sarg_of(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: &dyn Scope) -> Option<Sarg> {
+    let (column, ty) = column_of(column, scope)?;
     if !scope.is_available(value) || !comparable_by_key(ty, value, collation) {
-        return;
+        return None;
     }
     let value = value.clone();
-    let sarg = match op {
+    Some(match op {
         CmpOp::Eq => Sarg::Points(column, vec![Point { value, null_safe: false }]),
         CmpOp::NullSafeEq => Sarg::Points(column, vec![Point { value, null_safe: true }]),
         CmpOp::Lt | CmpOp::Le => {
@@ -301,9 +376,8 @@ fn compare(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: 
             let low = vec![(value, op == CmpOp::Ge)];
             Sarg::Interval(column, Interval { low, not_null: true, ..Interval::default() })
         }
-        CmpOp::Ne => return,
-    };
-    out.push(sarg);
+        CmpOp::Ne => return None,
+    })
 }
 
 fn column_of<'a>(expr: &Expr, scope: &'a dyn Scope) -> Option<(u32, &'a ColumnType)> {

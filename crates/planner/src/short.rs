@@ -3,10 +3,10 @@
 //! A short plan stands beside the ordinary one. At execution its parameters may turn out not to fit
 //! the key exactly (a string for a number, NULL, a value out of range); then the ordinary plan runs.
 
-use crate::expr::{CmpOp, Expr, ExprKind};
+use crate::expr::{Expr, ExprKind};
 use crate::plan::{
-    Access, Aggregate, AggregateKind, Body, InsertSource, LimitSpec, LockMode, Node, Plan, PrefixRange, Query, RangeSpec, SortKey,
-    TableNode,
+    Access, Aggregate, AggregateKind, Body, InsertSource, Interval, LimitSpec, LockMode, Node, Plan, Point, PrefixRange, Query, RangeSpec,
+    SortKey, TableNode,
 };
 use record::{KeyPart, KeyRestore};
 use types::TypeKind;
@@ -257,8 +257,8 @@ fn short_range(
         Access::Full { backward } if aggregates => (&0, &whole, backward),
         _ => return None,
     };
-    let simple = |e: &Option<Expr>| e.as_ref().is_none_or(|e| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_)));
-    if t.keep_row.is_some() || !filter_is_ranges(plan, t, *index, spec) || limit.is_some_and(|l| !simple(&l.count) || !simple(&l.offset)) {
+    let ready = |e: &Option<Expr>| e.as_ref().is_none_or(stands_ready);
+    if t.keep_row.is_some() || !t.filter_is_ranges || !is_of_values(spec) || limit.is_some_and(|l| !ready(&l.count) || !ready(&l.offset)) {
         return None;
     }
     let storage = &plan.tables[t.table as usize].storage;
@@ -331,53 +331,25 @@ fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
     let mut key = Vec::with_capacity(parts.len());
     for points in &only.points {
         let [point] = points.as_slice() else { return None };
-        if point.null_safe || !matches!(point.value.kind, ExprKind::Literal(_) | ExprKind::Param(_)) {
-            return None;
-        }
         key.push(point.value.clone());
     }
-    filter_is_ranges(plan, t, 0, spec).then_some(key)
+    (t.filter_is_ranges && is_of_values(spec)).then_some(key)
 }
 
-/// Whether the filter says no more than the ranges of the index do.
-fn filter_is_ranges(plan: &Plan, t: &TableNode, index: u32, spec: &RangeSpec) -> bool {
-    let Some(filter) = &t.filter else { return true };
-    let [only] = spec.any.as_slice() else { return false };
-    let def = &plan.tables[t.table as usize].def;
-    let primary: &[KeyPart] = if index == 0 { &[] } else { &def.indexes[0].parts };
-    let mut conjuncts = Vec::new();
-    filter.clone().into_conjuncts(&mut conjuncts);
-    let constant = |e: &Expr| matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_));
-    let part_of = |e: &Expr| -> Option<usize> {
-        let column = column_of(t, e)?;
-        let mut parts = def.indexes[index as usize].parts.iter().chain(primary);
-        parts.position(|p| p.column == column as usize && p.prefix_chars.is_none())
-    };
-    let mut point_conditions = vec![0; only.points.len()];
-    for c in &conjuncts {
-        match &c.kind {
-            ExprKind::Compare(op, _, a, b) => {
-                let (part, op) = match (part_of(a), part_of(b)) {
-                    (Some(p), None) if constant(b) => (p, *op),
-                    (None, Some(p)) if constant(a) => (p, op.flipped()),
-                    _ => return false,
-                };
-                match op {
-                    CmpOp::Eq if part < only.points.len() => point_conditions[part] += 1,
-                    CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge if part == only.points.len() && only.interval.is_some() => {}
-                    _ => return false,
-                }
-            }
-            ExprKind::Between { operand, low, high, negated: false, .. } => match part_of(operand) {
-                Some(p) if p == only.points.len() && only.interval.is_some() && constant(low) && constant(high) => {}
-                _ => return false,
-            },
-            ExprKind::InList { operand, list, negated: false, .. } => match part_of(operand) {
-                Some(p) if p < only.points.len() && list.iter().all(constant) => point_conditions[p] += 1,
-                _ => return false,
-            },
-            _ => return false,
-        }
-    }
-    point_conditions.iter().all(|n| *n == 1) && !only.points.iter().flatten().any(|p| p.null_safe)
+/// Whether an expression is a value, without a row and without being computed.
+fn stands_ready(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_))
+}
+
+/// Whether values that stand ready bound ranges, and not whether a column is NULL.
+fn is_of_values(spec: &RangeSpec) -> bool {
+    let is_value = |point: &Point| !point.null_safe && stands_ready(&point.value);
+    let has_ends = |interval: &Interval| !(interval.low.is_empty() && interval.high.is_empty());
+    spec.any.iter().all(|any| {
+        any.points.iter().flatten().all(is_value)
+            && any
+                .interval
+                .iter()
+                .all(|interval| has_ends(interval) && interval.low.iter().chain(&interval.high).all(|(e, _)| stands_ready(e)))
+    })
 }

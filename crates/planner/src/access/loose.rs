@@ -84,6 +84,7 @@ impl Binder<'_> {
         }
         t.rows = found.count * if found.groups.ends == GroupEnds::Both { 2.0 } else { 1.0 };
         t.access = Access::Groups(found.groups);
+        t.filter_is_ranges = t.filter.is_none();
         t.cover = found.cover;
         t.key_filter = None;
         // Of each range one row is wanted.

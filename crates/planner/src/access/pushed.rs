@@ -3,13 +3,13 @@
 //! The conditions stay in the table's filter; what is pushed only saves fetching rows that would not pass. So only what neither warns
 //! nor fails is pushed: it is evaluated twice for rows that pass.
 
-use super::{Binder, FETCH_COST, Path, TableScope, range_part};
+use super::{Binder, FETCH_COST, Path};
 use crate::binder::Relation;
 use crate::conditions::conjunction;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::slots_of;
 use crate::plan::KeyFilter;
-use crate::ranges::Sargs;
+use crate::ranges::Said;
 use catalog::TableEntry;
 use record::KeyRestore;
 
@@ -20,26 +20,12 @@ const WORTH_SHARE: f64 = 0.75;
 
 impl Binder<'_> {
     /// Makes a path ask its entries where that is worth it.
-    pub(super) fn ask_entries(
-        &self,
-        path: &mut Path,
-        entry: &TableEntry,
-        relation: &Relation,
-        conditions: &[Expr],
-        scope: &TableScope<'_>,
-    ) {
+    pub(super) fn ask_entries(&self, path: &mut Path, entry: &TableEntry, relation: &Relation, conditions: &[Expr]) {
         let (Some(index), Some(ranges)) = (path.index, &path.ranges) else { return };
-        let bounded = ranges.point_parts + usize::from(ranges.has_interval);
-        let parts = &entry.storage.indexes[index as usize].full_parts;
-        let bounded: Vec<(u32, bool)> = parts.iter().take(bounded).map(range_part).collect();
-        // What the ranges say already is known of every entry.
-        let is_news = |condition: &Expr| {
-            let sargs = Sargs::collect(std::slice::from_ref(condition), scope);
-            !bounded.iter().any(|part| sargs.ranges_for(&[*part]).is_some())
-        };
         let mut share = 1.0;
-        for condition in conditions {
-            if self.is_of_entries(entry, index, relation, condition) && is_news(condition) {
+        for (condition, said) in conditions.iter().zip(&ranges.said) {
+            // What the ranges say already is known of every entry.
+            if *said == Said::Nothing && self.is_of_entries(entry, index, relation, condition) {
                 share *= self.shares(relation, std::slice::from_ref(condition)).iter().product::<f64>();
             }
         }
