@@ -3,16 +3,18 @@
 mod batches;
 mod equal;
 mod factor;
+mod form;
 mod partners;
 mod search;
 mod turned;
 
+pub use self::form::{key_form, told_apart};
 pub use self::partners::{Partners, Through};
 use self::search::Search;
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
-use crate::expr::{CastTo, CmpOp, Expr, ExprKind, Slot, SubqueryKind};
+use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, Subplan, TableNode};
 use crate::ranges::{Ranges, Said};
@@ -214,12 +216,10 @@ impl<'c> Binder<'c> {
             && block.scope.outer.is_empty()
             && switches.has(Switch::Materialization)
             && !locks
-            && needle.iter().zip(&block.items).all(|(n, (e, _))| can_be_member(&n.ty, &e.ty))
+            && let Some(set) = block.items.iter().zip(needle).map(|((e, _), n)| told_apart(e, &n.ty)).collect::<Option<Vec<Expr>>>()
         {
-            // A set of its own: its distinct rows are joined, from whichever side is cheaper.
-            for (n, (e, _)) in needle.iter().zip(&mut block.items) {
-                as_member(e, &n.ty);
-            }
+            // A set of its own: its distinct rows are joined, from whichever side is cheaper. No two of them equal the same row.
+            block.items.iter_mut().zip(set).for_each(|((item, _), e)| *item = e);
             block.distinct |= !is_distinct(&block);
             block.order.clear();
             for ((e, _), c) in block.items.iter_mut().zip(collations) {
@@ -793,48 +793,6 @@ fn is_distinct(block: &Block) -> bool {
         && block.rollup.is_none()
         && block.items.iter().all(|(e, _)| !text(e))
         && block.group_by.iter().all(|g| block.items.iter().any(|(e, _)| same(g, e)))
-}
-
-/// Whether the values of a set can be brought to a form of which one at most is equal to what is looked for: a text that is compared with a date cannot.
-fn can_be_member(needle: &types::ColumnType, item: &types::ColumnType) -> bool {
-    let unknown = typing::class(needle) == Class::Unknown || typing::class(item) == Class::Unknown;
-    match key_form(needle, item) {
-        Some(KeyForm::Temporal) => typing::class(item) == Class::DateTime,
-        Some(_) => true,
-        None => unknown,
-    }
-}
-
-/// Brings a set's item to that form: '10', '10.0' and '1e1' are three texts and the same number, so a set that numbers are looked for in is one of numbers.
-fn as_member(item: &mut Expr, needle: &types::ColumnType) {
-    let exact = item.ty.kind.is_integer() && item.ty.kind != types::TypeKind::BigInt;
-    if key_form(needle, &item.ty) != Some(KeyForm::Double) || typing::class(&item.ty) == Class::Double || exact {
-        return;
-    }
-    let ty = types::ColumnType { nullable: item.ty.nullable, ..types::ColumnType::double() };
-    let own = std::mem::replace(item, Expr::literal(types::Value::Null, ty.clone()));
-    *item = Expr { kind: ExprKind::Cast(Box::new(own), CastTo::Double), ty };
-}
-
-/// How two join columns are brought to one form; `None` when they cannot be hashed.
-pub fn key_form(a: &types::ColumnType, b: &types::ColumnType) -> Option<KeyForm> {
-    let exact = |c: Class| matches!(c, Class::Int | Class::Decimal);
-    if (a.kind == types::TypeKind::Json) != (b.kind == types::TypeKind::Json) {
-        // Documents and SQL values are equal without having one key.
-        return None;
-    }
-    let (ca, cb) = (typing::class(a), typing::class(b));
-    Some(match (ca, cb) {
-        (x, y) if exact(x) && exact(y) => KeyForm::Same,
-        (Class::String, Class::String) => KeyForm::Same,
-        (Class::Time, Class::Time) => KeyForm::Same,
-        (Class::DateTime, Class::DateTime) => KeyForm::Temporal,
-        (Class::DateTime, Class::String) | (Class::String, Class::DateTime) => KeyForm::Temporal,
-        (Class::Unknown, _) | (_, Class::Unknown) => return None,
-        (Class::Time, _) | (_, Class::Time) => return None,
-        (Class::DateTime, _) | (_, Class::DateTime) => return None,
-        _ => KeyForm::Double,
-    })
 }
 
 /// A filter over a node; filters are merged into table nodes.
