@@ -4,9 +4,9 @@ use crate::access::Wanted;
 use crate::binder::{Binder, Relation, Result};
 use crate::conditions::bool_type;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use crate::join::{Group, key_form, with_filter};
+use crate::join::{Group, key_form, told_apart, with_filter};
 use crate::logical::{Block, BoundRollup, JoinTree, same, slots_of};
-use crate::plan::{self, Access, Aggregate, AggregateKind, KeyForm, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
+use crate::plan::{self, Access, Aggregate, AggregateKind, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use crate::switches::Switch;
 use crate::window::{BoundWindow, Window};
 use std::collections::BTreeSet;
@@ -370,12 +370,11 @@ impl<'c> Binder<'c> {
             } else {
                 return Ok(None);
             };
-            let Some(form) = key_form(&inside.ty, &outside.ty) else { return Ok(None) };
-            if form != KeyForm::Same && collations.len() > 8 {
-                return Ok(None);
-            }
+            // No two groups answer the same row.
+            let Some(key) = told_apart(inside, &outside.ty) else { return Ok(None) };
+            let Some(form) = key_form(&key.ty, &outside.ty) else { return Ok(None) };
             probe.push((**outside).clone());
-            group_by.push((**inside).clone());
+            group_by.push(key);
             collations.push(*collation);
             forms.push(form);
         }

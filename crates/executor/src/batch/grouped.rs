@@ -61,7 +61,8 @@ impl<'a> Exec<'a> {
         }
         let values: Box<[Value]> = asked.iter().map(|vector| vector.value(at)).collect();
         self.memory.take(ENTRY_BYTES + key.len() + values.iter().map(value_bytes).sum::<usize>())?;
-        map.insert(key.into(), values);
+        let before = map.insert(key.into(), values);
+        debug_assert!(before.is_none(), "two groups have one key");
         Ok(())
     }
 
