@@ -39,6 +39,9 @@ fn values() -> Vec<Value> {
     values.extend([0.1f32, 1.5, -0.0, 3e38].map(Value::Float));
     let decimals = ["0.1", "-0.0", "1.5", "-1.505", "999.99", "999.995", "-1000", "2155.5", "1900.5", "0.000000000000000000000000000001"];
     values.extend(decimals.map(|text| Value::Decimal(Decimal::parse(text.as_bytes()).value)));
+    // As doubles they would be whole.
+    let decimals = ["0.99999999999999999999", "-0.99999999999999999999", "2024.00000000000000000001", "9223372036854775806.9999999999999"];
+    values.extend(decimals.map(|text| Value::Decimal(Decimal::parse(text.as_bytes()).value)));
     values.push(Value::Decimal(Decimal::parse("9".repeat(65).as_bytes()).value));
     let numbers = ["", "0", "00", "1", "1.5", " 1", "12abc", "abc", "2024", "2155", "2156", "1e3", "-1"];
     values.extend(numbers.map(Value::from));

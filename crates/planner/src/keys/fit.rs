@@ -130,14 +130,7 @@ fn number(value: &Value) -> Option<Number> {
         Value::UInt(u) => Number::Int(i128::from(*u)),
         Value::Float(f) => Number::Float(f64::from(*f)),
         Value::Double(d) => Number::Float(*d),
-        Value::Decimal(d) => {
-            let floor = d.floor();
-            let exact = floor.compare(d) == Ordering::Equal;
-            match floor.normalize().rescale(0).and_then(|f| f.as_i128()) {
-                Some((integer, 0)) if exact => Number::Int(integer),
-                _ => Number::Float(d.to_f64()),
-            }
-        }
+        Value::Decimal(d) => Number::Float(d.to_f64()),
         Value::Bytes(b) => Number::Float(types::parse_double_prefix(b)),
         _ => return None,
     })
@@ -158,22 +151,34 @@ fn fit_year(value: &Value) -> Fit {
 fn fit_integer(ty: &ColumnType, value: &Value) -> Fit {
     let Some((low, high)) = ty.integer_range() else { return Fit::Unusable };
     let make = |i: i128| if ty.unsigned { Value::UInt(i as u64) } else { Value::Int(i as i64) };
-    let floor = match number(value) {
-        Some(Number::Int(i)) => (i, true),
-        Some(Number::Float(f)) if f.is_finite() => {
-            if f >= 1e30 {
-                return Fit::AboveAll;
+    let floor = match value {
+        // As a double it might become whole.
+        Value::Decimal(d) => {
+            let floor = d.floor();
+            match floor.normalize().rescale(0).and_then(|whole| whole.as_i128()) {
+                Some((whole, 0)) => (whole, floor.compare(d) == Ordering::Equal),
+                // More digits than 128 bits have.
+                _ if d.is_negative() => return Fit::BelowAll,
+                _ => return Fit::AboveAll,
             }
-            if f <= -1e30 {
-                return Fit::BelowAll;
-            }
-            // Near 2^63 a double compares equal to several integers.
-            if f.abs() > 9.0e15 && f.fract() == 0.0 {
-                return Fit::Unusable;
-            }
-            (f.floor() as i128, f.fract() == 0.0)
         }
-        _ => return Fit::Unusable,
+        _ => match number(value) {
+            Some(Number::Int(i)) => (i, true),
+            Some(Number::Float(f)) if f.is_finite() => {
+                if f >= 1e30 {
+                    return Fit::AboveAll;
+                }
+                if f <= -1e30 {
+                    return Fit::BelowAll;
+                }
+                // Near 2^63 a double compares equal to several integers.
+                if f.abs() > 9.0e15 && f.fract() == 0.0 {
+                    return Fit::Unusable;
+                }
+                (f.floor() as i128, f.fract() == 0.0)
+            }
+            _ => return Fit::Unusable,
+        },
     };
     match floor {
         (i, _) if i < low => Fit::BelowAll,
@@ -198,6 +203,13 @@ mod tests {
         check(ColumnType::int(), Value::Decimal(Decimal::new(25, 1)), Fit::Above(Value::Int(2)));
         check(ColumnType::int(), Value::Decimal(Decimal::new(-25, 1)), Fit::Above(Value::Int(-3)));
         check(ColumnType::int(), Value::Decimal(Decimal::new(20, 1)), Fit::Exact(Value::Int(2)));
+        let decimal = |text: &str| Value::Decimal(Decimal::parse(text.as_bytes()).value);
+        check(ColumnType::int(), decimal("0.99999999999999999999"), Fit::Above(Value::Int(0)));
+        check(ColumnType::int(), decimal("-0.00000000000000000001"), Fit::Above(Value::Int(-1)));
+        check(ColumnType::bigint(), decimal("9007199254740993.00000000000000000001"), Fit::Above(Value::Int(9_007_199_254_740_993)));
+        check(ColumnType::bigint(), decimal(&"9".repeat(65)), Fit::AboveAll);
+        check(ColumnType::bigint(), decimal(&format!("-{}", "9".repeat(65))), Fit::BelowAll);
+        check(ColumnType::new(TypeKind::Year), decimal("2024.00000000000000000001"), Fit::Above(Value::UInt(2024)));
         check(ColumnType::int(), Value::from("12abc"), Fit::Exact(Value::Int(12)));
         check(ColumnType::varchar(5, Collation::DEFAULT), Value::Int(1), Fit::Unusable);
         let price = ColumnType::decimal(5, 2);
