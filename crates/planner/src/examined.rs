@@ -74,13 +74,13 @@ impl Most {
             Node::Group(group) => match &group.input {
                 // The rows of a table are counted without a look at what they say.
                 Node::Table(table)
-                    if group.implicit && table.filter.is_none() && matches!(table.access, Access::Full { .. }) && counts(group) =>
+                    if group.is_single() && table.filter.is_none() && matches!(table.access, Access::Full { .. }) && counts(group) =>
                 {
                     Rows { read: 0.0, out: 1.0 }
                 }
                 input => {
                     let rows = self.node(input);
-                    Rows { read: rows.read, out: if group.implicit { 1.0 } else { rows.out } }
+                    Rows { read: rows.read, out: if group.is_single() { 1.0 } else { rows.out } }
                 }
             },
             Node::Filter { input, .. } | Node::Project { input, .. } | Node::Sort { input, .. } | Node::Distinct { input, .. } => {

@@ -141,7 +141,7 @@ impl Rows<'_> {
             }
             Node::Project { input, .. } | Node::Limit { input, .. } => self.node(input, id, kind, extra),
             Node::Group(g) => {
-                if !g.implicit && !g.ordered {
+                if !g.is_single() && !g.ordered {
                     extra.push("Using temporary".into());
                 }
                 self.node(&g.input, id, kind, extra);

@@ -21,6 +21,9 @@ pub struct Block {
     pub rollup: Option<BoundRollup>,
     /// GROUP BY or aggregates are present.
     pub grouped: bool,
+    /// Grouped without GROUP BY: all rows are one group, even where there are none. Under a GROUP BY of constants they are one group, too (`group_by` is
+    /// empty), but no rows are none.
+    pub implicit: bool,
     /// HAVING.
     pub having: Option<Expr>,
     /// ORDER BY.

@@ -26,7 +26,8 @@ impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
     pub fn plan_block(&mut self, mut block: Block) -> Result<(Query, f64)> {
         let computed = self.merge_derived(&mut block);
-        let Block { scope, from, filter, items, group_by, rollup, grouped, having, mut order, distinct, limit, straight, .. } = block;
+        let Block { scope, from, filter, items, group_by, rollup, grouped, having, mut order, distinct, limit, straight, implicit, .. } =
+            block;
         let (aggregates, windows) = (scope.aggregates, scope.windows);
         let mut relations = scope.relations;
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
@@ -37,7 +38,9 @@ impl<'c> Binder<'c> {
         let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
 
         // MIN or MAX alone is the first row in the column's order.
-        let extreme = if grouped && group_by.is_empty() && having.is_none() { extreme_key(&aggregates) } else { None };
+        // Rows that have NULL are passed over, where one group comes of no rows as well.
+        let first_of_all = |key: &SortKey| implicit || !key.expr.ty.nullable;
+        let extreme = if grouped && group_by.is_empty() && having.is_none() { extreme_key(&aggregates).filter(first_of_all) } else { None };
         let mut extreme_used = false;
         let blocked = BTreeSet::new();
         let order_on_rows = !grouped && !distinct && windows.is_empty() && !order.is_empty();
@@ -111,7 +114,8 @@ impl<'c> Binder<'c> {
         }
         if grouped {
             rows = if group_by.is_empty() { 1.0 } else { groups_of(rows) };
-            node = self.grouped(node, &relations, &group_by, rollup, aggregates, &above);
+            let groups = self.grouped(node, &relations, &group_by, rollup, aggregates, &above);
+            node = Node::Group(Box::new(plan::Group { implicit, ..groups }));
         }
         if let Some(having) = having {
             let mut list = Vec::new();
@@ -163,7 +167,7 @@ impl<'c> Binder<'c> {
         rollup: Option<BoundRollup>,
         aggregates: Vec<(Slot, Aggregate)>,
         above: &[Slot],
-    ) -> Node {
+    ) -> plan::Group {
         let own: BTreeSet<Slot> = relations.iter().flat_map(|r| r.slots.iter().flatten().copied()).collect();
         let rolled = |s: &Slot| rollup.as_ref().is_some_and(|rollup| rollup.slots.contains(s));
         let carried: Vec<Slot> = above.iter().copied().filter(|s| own.contains(s) && !rolled(s)).collect();
@@ -190,8 +194,8 @@ impl<'c> Binder<'c> {
             let keys = crate::members::sorting(group_by.iter().map(by).collect());
             node = Node::Sort { input: Box::new(node), keys, saved, limit: None };
         }
-        let (ordered, implicit) = (rollup.is_some(), group_by.is_empty());
-        Node::Group(Box::new(plan::Group { input: node, keys, collations, aggregates, carried, ordered, implicit, rollup }))
+        let ordered = rollup.is_some();
+        plan::Group { input: node, keys, collations, aggregates, carried, ordered, implicit: false, rollup }
     }
 
     /// Leaves each of the rows that a block yields once. What it yields and orders by are the slots of those then.
@@ -417,6 +421,7 @@ impl<'c> Binder<'c> {
                 (g, plan::OutputColumn::default())
             })
             .collect::<Vec<_>>();
+        once.implicit = false;
         once.group_by = items.iter().map(|(g, _)| g.clone()).collect();
         once.items = items.into_iter().chain(once.items).collect();
         once.scope.outer = BTreeSet::new();

@@ -493,6 +493,13 @@ pub struct Group {
     pub rollup: Option<Rollup>,
 }
 
+impl Group {
+    /// Whether all rows are one group.
+    pub fn is_single(&self) -> bool {
+        self.keys.is_empty()
+    }
+}
+
 /// WITH ROLLUP.
 #[derive(Debug)]
 pub struct Rollup {

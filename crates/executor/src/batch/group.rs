@@ -129,7 +129,7 @@ impl<'a> Groups<'a> {
     #[inline(never)]
     fn freeze(&mut self, x: &mut Exec<'a>) -> Result<()> {
         let group = self.group;
-        if group.implicit || self.spilled.is_some() || self.level == LEVELS_MAX {
+        if group.is_single() || self.spilled.is_some() || self.level == LEVELS_MAX {
             return Ok(());
         }
         let mut slots = Vec::new();
@@ -187,7 +187,7 @@ impl<'a> Groups<'a> {
     /// Adds the row in the frame.
     fn add_row(&mut self, x: &mut Exec<'a>) -> Result<()> {
         let group = self.group;
-        let at = if group.implicit {
+        let at = if group.is_single() {
             if self.count == 0 {
                 self.open(x, None, None)?;
             }
@@ -274,7 +274,7 @@ impl<'a> Groups<'a> {
             };
             arguments.push(argument);
         }
-        if group.implicit {
+        if group.is_single() {
             if self.count == 0 {
                 self.open(x, Some((chunk, usize::from(rows[0]))), None)?;
             }
@@ -291,10 +291,10 @@ impl<'a> Groups<'a> {
         let stride = group.aggregates.len();
         let numbers = self.numbers.as_slice();
         let runs = || numbers.chunk_by(|a, b| a == b);
-        let in_runs = !group.implicit && runs().count() * RUN_MIN <= rows.len();
+        let in_runs = !group.is_single() && runs().count() * RUN_MIN <= rows.len();
         for (number, ((_, aggregate), argument)) in group.aggregates.iter().zip(&arguments).enumerate() {
             let plain = !aggregate.distinct;
-            if group.implicit {
+            if group.is_single() {
                 add_rows(x, aggregate, &mut self.sums[number], argument, rows)?;
                 continue;
             }

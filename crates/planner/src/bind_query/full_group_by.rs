@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 impl<'c> Binder<'c> {
     pub(super) fn check_full_group_by(&mut self, block: &Block) -> Result<()> {
         let determined = self.determined_slots(block);
-        let implicit = block.group_by.is_empty();
+        let implicit = block.implicit;
         let exprs = block.items.iter().enumerate().map(|(i, (e, _))| (i, e, "SELECT list"));
         let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY clause"));
         let windows = self.scopes.last().map_or(&[][..], |scope| &scope.windows);

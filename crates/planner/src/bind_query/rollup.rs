@@ -35,15 +35,15 @@ impl<'c> Binder<'c> {
     }
 
     /// The calls of GROUPING; 1111 without GROUP BY, 3602 when an argument is no grouping expression.
-    pub(super) fn grouping_calls(&mut self, group_by: &[Expr]) -> Result<Vec<GroupingCall>> {
+    pub(super) fn grouping_calls(&mut self, block: &Block) -> Result<Vec<GroupingCall>> {
         let calls = std::mem::take(&mut self.scope().groupings);
         let position = |(at, arg): (usize, &Expr)| {
-            let found = group_by.iter().position(|key| same(key, arg));
+            let found = block.group_by.iter().position(|key| same(key, arg));
             found.ok_or_else(|| codes::field_in_grouping_not_group_by(at + 1))
         };
         let mut found = Vec::with_capacity(calls.len());
         for (slot, args) in calls {
-            if group_by.is_empty() {
+            if !block.grouped || block.implicit {
                 return Err(codes::invalid_group_func_use());
             }
             found.push((slot, args.iter().enumerate().map(position).collect::<Result<Vec<usize>>>()?));

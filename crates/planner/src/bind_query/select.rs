@@ -110,6 +110,7 @@ impl<'c> Binder<'c> {
             filter,
             items,
             grouped,
+            implicit: grouped && select.group_by.is_empty(),
             group_by,
             rollup: None,
             having,
@@ -123,7 +124,7 @@ impl<'c> Binder<'c> {
         }
         self.order_of_view(&mut block);
         self.note_kept(&mut block);
-        let calls = self.grouping_calls(&block.group_by)?;
+        let calls = self.grouping_calls(&block)?;
         if select.rollup {
             self.roll_up(&mut block, calls);
         } else {

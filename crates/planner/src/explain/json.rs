@@ -151,7 +151,7 @@ impl<'p> Writer<'p> {
             }
             Node::Group(group) => {
                 let inner = self.operations(&group.input, prefix);
-                if group.implicit {
+                if group.is_single() {
                     return inner;
                 }
                 let mut members = Vec::new();

@@ -392,7 +392,7 @@ impl<'p> Walk<'p> {
         let input = self.node(&g.input);
         let functions: Vec<String> = g.aggregates.iter().map(|(_, a)| self.names.aggregate(a, false)).collect();
         let list = if functions.is_empty() { String::new() } else { format!(": {}", functions.join(", ")) };
-        let (line, access) = match (g.implicit, g.ordered) {
+        let (line, access) = match (g.is_single(), g.ordered) {
             (true, _) => (format!("Aggregate{list}"), "aggregate"),
             (_, true) if g.rollup.is_some() => (format!("Group aggregate with rollup{list}"), "aggregate"),
             (_, true) if functions.is_empty() => ("Group (no aggregates)".into(), "aggregate"),
@@ -403,13 +403,13 @@ impl<'p> Walk<'p> {
         if !functions.is_empty() {
             members.push(("functions", Json::texts(functions)));
         }
-        if !g.implicit {
+        if !g.is_single() {
             members.push(("group_by", Json::Bool(true)));
         }
         if g.rollup.is_some() {
             members.push(("rollup", Json::Bool(true)));
         }
-        let rows = input.rows.map(|rows| if g.implicit { 1.0 } else { crate::optimize::groups_of(rows).min(rows.max(1.0)) });
+        let rows = input.rows.map(|rows| if g.is_single() { 1.0 } else { crate::optimize::groups_of(rows).min(rows.max(1.0)) });
         let cost = input.cost.zip(input.rows).map(|(cost, rows)| cost + rows * ROW_EVALUATED);
         let arguments = g.aggregates.iter().flat_map(|(_, a)| &a.args);
         let select_list = self.subqueries(g.keys.iter().map(|(_, e)| e).chain(arguments), "projection");
