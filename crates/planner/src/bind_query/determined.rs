@@ -14,7 +14,7 @@ use crate::binder::{Relation, Source};
 use crate::derived::Waiting;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::null_rejected;
-use crate::logical::{Block, JoinTree, same, slots_of};
+use crate::logical::{Block, JoinTree, slots_of, written_alike};
 use crate::plan::Subplan;
 use catalog::TableEntry;
 use std::collections::BTreeSet;
@@ -180,7 +180,7 @@ impl<'b> Dependencies<'b> {
             return Vec::new();
         }
         if block.grouped {
-            let is_known = |key: &Expr| by.iter().any(|c| same(&block.items[*c].0, key));
+            let is_known = |key: &Expr| by.iter().any(|c| written_alike(&block.items[*c].0, key));
             // Of the one row without GROUP BY a column determines the others, nothing determines none.
             return if !by.is_empty() && block.group_by.iter().all(is_known) { all.collect() } else { Vec::new() };
         }

@@ -3,7 +3,7 @@
 use super::determined::Dependencies;
 use crate::binder::{Binder, Result};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::logical::{Block, same};
+use crate::logical::{Block, same, written_alike};
 use crate::plan::OutputColumn;
 use crate::typing::is_string_class;
 use mysql_error::codes;
@@ -92,7 +92,9 @@ impl<'c> Binder<'c> {
     }
 
     fn undetermined(&self, expr: &Expr, block: &Block, determined: &BTreeSet<Slot>) -> Option<Slot> {
-        if block.group_by.iter().any(|g| same(g, expr)) {
+        // In a row that sums up, what stands for no key has no value.
+        let is_key = if block.rollup.is_some() { same } else { written_alike };
+        if block.group_by.iter().any(|g| is_key(g, expr)) {
             return None;
         }
         match &expr.kind {

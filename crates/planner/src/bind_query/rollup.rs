@@ -85,7 +85,7 @@ impl<'c> Binder<'c> {
             });
         }
         self.replace_above(block, &mut |e| {
-            let (_, slot) = made.iter().find(|(key, _)| stands_for(key, e))?;
+            let (_, slot) = made.iter().find(|(key, _)| same(key, e))?;
             Some(Expr::slot(*slot, ColumnType { nullable: true, ..e.ty.clone() }))
         });
         for (expr, column) in &mut block.items {
@@ -136,14 +136,5 @@ fn replace(e: &mut Expr, with: &mut dyn FnMut(&Expr) -> Option<Expr>) {
     match with(e) {
         Some(new) => *e = new,
         None => e.for_each_child_mut(&mut |child| replace(child, with)),
-    }
-}
-
-/// Whether an expression is the grouping one. Constants are told apart, where [`same`] takes each parameter for any other.
-fn stands_for(key: &Expr, e: &Expr) -> bool {
-    match (&key.kind, &e.kind) {
-        (ExprKind::Param(a), ExprKind::Param(b)) => a == b,
-        (ExprKind::Param(_), _) | (_, ExprKind::Param(_)) => false,
-        _ => same(key, e),
     }
 }
