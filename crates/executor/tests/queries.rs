@@ -341,3 +341,39 @@ fn short_range_plans_answer_as_the_operators_do() {
     let (_, rows) = db.run_plan(&plan, &[Value::from("12x"), Value::from("15")]).expect("rows");
     assert_eq!(rows.rows, [["4"]]);
 }
+
+/// An hour after 00:30 UTC the clocks of Berlin show half past two once more.
+#[test]
+fn instants_that_clocks_show_alike_are_two() {
+    let mut db = Database::new();
+    let instant = ColumnType::new(TypeKind::Timestamp);
+    let columns = [("id", int().not_null()), ("ts", instant), ("at", ColumnType::new(TypeKind::DateTime))];
+    db.table("y", &columns, &[("PRIMARY", true, &["id"])]);
+    db.table("z", &columns, &[("PRIMARY", true, &["id"]), ("ts", false, &["ts"])]);
+    for table in ["y", "z"] {
+        let rows = "(1,'2024-10-27 00:30:00','2024-10-27 02:30:00'),(2,'2024-10-27 01:30:00','2024-10-27 02:30:00')";
+        assert_eq!(db.change(&format!("INSERT INTO {table} VALUES {rows}")), 2);
+    }
+    db.context.zone = types::TimeZone::parse("Europe/Berlin").expect("a zone");
+    check(
+        &mut db,
+        &[
+            ("SELECT a.id, b.id, a.ts = b.ts FROM y a, y b ORDER BY 1, 2", "1|1|1, 1|2|0, 2|1|0, 2|2|1"),
+            ("SELECT a.id, b.id FROM y a JOIN y b ON a.ts = b.ts ORDER BY 1, 2", "1|1, 2|2"),
+            ("SELECT a.id, b.id FROM y a JOIN z b ON a.ts = b.ts ORDER BY 1, 2", "1|1, 2|2"),
+            ("SELECT a.id, b.id FROM y a JOIN y b ON a.ts = b.ts WHERE a.ts = '2024-10-27 02:30:00' ORDER BY 1, 2", "1|1, 2|2"),
+            (
+                "SELECT a.id, b.id FROM z a JOIN z b ON a.ts = b.ts \
+                 WHERE a.ts = '2024-10-27 02:30:00' AND b.ts = '2024-10-27 02:30:00' ORDER BY 1, 2",
+                "1|1, 2|2",
+            ),
+            ("SELECT a.id, b.id FROM y a LEFT JOIN y b ON a.ts = b.ts WHERE a.ts = '2024-10-27 02:30:00' ORDER BY 1, 2", "1|1, 2|2"),
+            ("SELECT id FROM y WHERE ts IN (SELECT ts FROM z WHERE id = 1)", "1"),
+            ("SELECT id, (SELECT COUNT(*) FROM y b WHERE b.ts = a.ts) FROM y a ORDER BY 1", "1|1, 2|1"),
+            // Beside a date they are what clocks show.
+            ("SELECT id FROM z WHERE at IN (SELECT ts FROM y) ORDER BY 1", "1, 2"),
+            ("SELECT id FROM z WHERE ts IN (SELECT at FROM y) ORDER BY 1", "1, 2"),
+            ("SELECT id, (SELECT COUNT(*) FROM y b WHERE b.ts = a.at) FROM y a ORDER BY 1", "1|2, 2|2"),
+        ],
+    );
+}

@@ -21,8 +21,9 @@ pub struct Database {
     scratch: Scratch,
 }
 
-/// The session of the tests: UTC, 2024-05-06 07:08:09.123456.
+/// The session of the tests: 2024-05-06 07:08:09.123456, and UTC unless a test sets another zone.
 pub struct Context {
+    pub zone: types::TimeZone,
     pub mode: SqlMode,
     pub warnings: Vec<Warning>,
     pub variables: HashMap<String, Value>,
@@ -43,11 +44,11 @@ pub struct Context {
 pub const NOW_MICROS: i64 = 1_714_979_289_123_456;
 
 impl LocalTime for Context {
-    fn offset_at_utc(&self, _: i64) -> i32 {
-        0
+    fn offset_at_utc(&self, utc_micros: i64) -> i32 {
+        self.zone.offset_at_utc(utc_micros)
     }
     fn local_to_utc(&self, local_micros: i64) -> Option<i64> {
-        Some(local_micros)
+        self.zone.local_to_utc(local_micros)
     }
 }
 
@@ -224,6 +225,7 @@ fn show(v: &Value, ty: Option<&ColumnType>) -> String {
 
 fn context() -> Context {
     Context {
+        zone: types::TimeZone::parse("+00:00").expect("an offset"),
         mode: SqlMode::DEFAULT,
         warnings: Vec::new(),
         variables: HashMap::new(),

@@ -20,6 +20,7 @@ pub fn key_form(a: &ColumnType, b: &ColumnType) -> Option<KeyForm> {
         (x, y) if exact(x) && exact(y) => KeyForm::Same,
         (Class::String, Class::String) => KeyForm::Same,
         (Class::Time, Class::Time) => KeyForm::Same,
+        (Class::DateTime, Class::DateTime) if a.kind == TypeKind::Timestamp && b.kind == TypeKind::Timestamp => KeyForm::Same,
         (Class::DateTime, Class::DateTime) => KeyForm::Temporal,
         (Class::DateTime, Class::String) | (Class::String, Class::DateTime) => KeyForm::Temporal,
         (Class::Unknown, _) | (_, Class::Unknown) => return None,
@@ -86,6 +87,7 @@ mod tests {
         check(&date, &at, Some(None));
         check(&at, &instant, Some(None));
         check(&instant, &at, Some(Some(CastTo::DateTime { fraction: 6 })));
+        check(&instant, &instant, Some(None));
         check(&text, &date, None);
         check(&ColumnType::new(TypeKind::Time), &int, None);
         check(&ColumnType::new(TypeKind::Json), &int, None);
