@@ -660,29 +660,23 @@ fn hint_one(node: &mut Node) {
     }
 }
 
-/// Whether an UPDATE changes columns of the index it scans.
+/// Whether an UPDATE changes columns of the index it reads. A list of keys, or a scan that goes on behind each row, would meet such a row again.
 fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
     let Node::Table(t) = input else { return true };
     let def = &b.tables[t.table as usize].def;
     let index = match &t.access {
         Access::Full { .. } | Access::Merge { .. } => 0,
         Access::Groups(groups) => groups.index as usize,
-        Access::Index { index, unique, .. } => {
-            if *unique {
-                return false;
-            }
-            *index as usize
-        }
+        Access::Index { index, .. } => *index as usize,
     };
     let mut parts: Vec<usize> = def.indexes[index].parts.iter().map(|p| p.column).collect();
     parts.extend(def.indexes[0].parts.iter().map(|p| p.column));
     // ON UPDATE CURRENT_TIMESTAMP columns change, too. Subqueries on the same table would see half-done changes.
     targets.iter().any(|target| {
-        target.set.iter().any(|(c, e)| {
-            let mut slots = Vec::new();
-            slots_of(e, &b.subplans, &mut slots);
-            parts.contains(&(*c as usize)) || e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..)))
-        }) || parts.iter().any(|p| def.columns[*p].on_update_now || def.columns[*p].generated.is_some())
+        let moves = |(column, value): &(u32, Expr)| {
+            parts.contains(&(*column as usize)) || value.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..)))
+        };
+        target.set.iter().any(moves) || parts.iter().any(|p| def.columns[*p].on_update_now || def.columns[*p].generated.is_some())
     })
 }
 
