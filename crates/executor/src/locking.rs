@@ -12,7 +12,7 @@ use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::{BATCH_FIRST, BATCH_MAX, decode};
 use engine::{Direction, HandlerCall, KeyRange, Read, RowLock, Wait};
-use planner::plan::{Body, JoinKind, Node, Plan, TableNode, Update};
+use planner::plan::{Body, Delete, JoinKind, Node, Plan, TableNode, Update};
 
 /// Most rows of a batch where rows that do not pass are unlocked: until they are looked at they are locked for nothing.
 const BATCH_MAX_GIVEN_BACK: usize = 64;
@@ -118,7 +118,7 @@ fn is_locked_elsewhere(plan: &Plan, table: u32) -> bool {
     named.filter(|no| **no == table).nth(1).is_some() || plan.foreign_keys.as_ref().is_some_and(|keys| keys.lead_to(table))
 }
 
-/// Whether something above a scan of this plan may end it before its end.
+/// Whether rows are to be read one by one: something above a scan of this plan may end it before its end, or change what comes next.
 fn stops_early(plan: &Plan) -> bool {
     // Subqueries stop at the first row where that is enough.
     !plan.subplans.is_empty()
@@ -129,8 +129,14 @@ fn stops_early(plan: &Plan) -> bool {
                 _ => false,
             },
             Body::Update(update) => update.limit.is_some() || node_stops(&update.input),
-            Body::Delete(delete) => delete.limit.is_some() || node_stops(&delete.input),
+            Body::Delete(delete) => delete.limit.is_some() || node_stops(&delete.input) || clears_its_own(plan, delete),
         }
+}
+
+/// Whether what a DELETE does to a row may make others pass that do not yet, or come into its range: they are read when that is done.
+fn clears_its_own(plan: &Plan, delete: &Delete) -> bool {
+    let Some(keys) = &plan.foreign_keys else { return false };
+    delete.targets.iter().any(|target| keys.may_clear(&plan.tables[target.table as usize], &plan.tables))
 }
 
 fn node_stops(node: &Node) -> bool {

@@ -69,6 +69,14 @@ impl ForeignKeys {
         self.tables.iter().any(|(_, keys)| leads(keys))
     }
 
+    /// Whether a deletion may set columns of other rows of the table NULL; `tables` are the plan's.
+    pub fn may_clear(&self, table: &TableEntry, tables: &[Arc<TableEntry>]) -> bool {
+        self.tables.iter().flat_map(|(_, keys)| &keys.children).any(|child| {
+            let of = &tables[child.child as usize].def;
+            of.id == table.def.id && of.foreign_keys[child.key as usize].on_delete == ReferenceAction::SetNull
+        })
+    }
+
     /// Whether actions may change rows of the table.
     pub fn may_change(&self, table: u32) -> bool {
         self.of(table).is_some()
