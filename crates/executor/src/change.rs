@@ -18,16 +18,25 @@ use crate::foreign_keys::Removal;
 use crate::hash_key::{KeySet, insert_key};
 use crate::run::{Flow, Result};
 use planner::expr::{Expr, Slot};
-use planner::plan::{Delete, Update, UpdateTarget};
+use planner::plan::{Delete, DeleteTarget, Update, UpdateTarget};
 use record::RowRef;
 use smallvec::SmallVec;
+use std::ops::Range;
 use types::Value;
 
 /// By so much a row may grow before its buffer does.
 const GROWTH_BYTES: usize = 32;
 
-/// A change that waits for the end of the read: target, row bytes, key, new values.
-type Pending = (usize, Value, Value, Vec<Value>);
+/// A change that waits for the end of the read: row bytes, key, new values.
+type Pending = (Value, Value, Vec<Value>);
+
+/// How far an UPDATE is with one of its targets.
+#[derive(Default)]
+struct Progress {
+    /// Keys of the rows that were met: one that is reached through several joined rows is changed once.
+    met: KeySet,
+    pending: Vec<Pending>,
+}
 
 impl<'a> Exec<'a> {
     /// Runs an UPDATE.
@@ -41,20 +50,31 @@ impl<'a> Exec<'a> {
         if left == 0 {
             return Ok(changes);
         }
-        let mut pending: Vec<Pending> = Vec::new();
-        // A row reached through several joined rows is changed once.
-        let mut done: Vec<KeySet> = update.targets.iter().map(|_| KeySet::default()).collect();
+        let mut progress: Vec<Progress> = update.targets.iter().map(|_| Progress::default()).collect();
+        // Of the target that is shown to those behind it: the key of the row that was met last, and what that becomes.
+        let mut shown: Option<(Value, Vec<Value>)> = None;
         let several = update.targets.len() > 1 || !matches!(update.input, planner::plan::Node::Table(_) | planner::plan::Node::Sort { .. });
         let read = self.run(&update.input, &mut |x| {
-            for (n, target) in update.targets.iter().enumerate() {
+            for (n, (target, Progress { met, pending })) in update.targets.iter().zip(&mut progress).enumerate() {
                 let row = x.hand_over(target.row_slot, several);
                 let key = x.hand_over(target.row_slot + 1, several);
                 let Value::Bytes(key_bytes) = &key else { continue };
-                if several && !insert_key(&mut done[n], key_bytes)? {
+                if several && !insert_key(met, key_bytes)? {
                     continue;
                 }
                 changes.matched += 1;
-                let values = match x.new_values(target, changes.matched, several) {
+                let seen = update.shown.map(|first| &update.targets[first]).zip(shown.as_ref());
+                let values = match seen {
+                    Some((first, (key, row))) if x.get(first.row_slot + 1) == key => {
+                        let slots = first.first_slot as usize..first.first_slot as usize + row.len();
+                        x.keeping(slots.clone(), |x| {
+                            x.frame[slots].clone_from_slice(row);
+                            x.new_values(target, changes.matched, several)
+                        })
+                    }
+                    _ => x.new_values(target, changes.matched, several),
+                };
+                let values = match values {
                     Ok(Some(values)) => values,
                     Ok(None) => continue,
                     Err(Error::Sql(error)) if update.ignore && crate::change::rules::is_ignorable(&error) => {
@@ -63,11 +83,14 @@ impl<'a> Exec<'a> {
                     }
                     Err(error) => return Err(error),
                 };
+                if update.shown == Some(n) {
+                    shown = Some((key.clone(), values.clone()));
+                }
                 if update.buffered {
                     let bytes = crate::memory::value_bytes(&row) + values.iter().map(crate::memory::value_bytes).sum::<usize>();
                     x.memory.take(bytes + 64)?;
-                    ::memory::reserve(&mut pending, 1)?;
-                    pending.push((n, row, key, values));
+                    ::memory::reserve(pending, 1)?;
+                    pending.push((row, key, values));
                 } else {
                     x.write_update(target, &row, &key, values, update.ignore, &mut changes)?;
                 }
@@ -76,26 +99,29 @@ impl<'a> Exec<'a> {
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         });
         if let Err(error) = read {
-            return Err(self.earlier_failure(update, pending, error, changes));
+            return Err(self.earlier_failure(update, progress, error, changes));
         }
-        self.write_pending(update, pending, &mut changes)?;
+        self.write_pending(update, progress, &mut changes)?;
         Ok(changes)
     }
 
-    fn write_pending(&mut self, update: &'a Update, pending: Vec<Pending>, changes: &mut Changes) -> Result<()> {
-        for (n, row, key, values) in pending {
-            self.tick()?;
-            self.write_update(&update.targets[n], &row, &key, values, update.ignore, changes)?;
+    /// Writes one table after the other.
+    fn write_pending(&mut self, update: &'a Update, progress: Vec<Progress>, changes: &mut Changes) -> Result<()> {
+        for (target, Progress { pending, .. }) in update.targets.iter().zip(progress) {
+            for (row, key, values) in pending {
+                self.tick()?;
+                self.write_update(target, &row, &key, values, update.ignore, changes)?;
+            }
         }
         Ok(())
     }
 
     /// What is wrong with a row is told after what is wrong with those before it, which were to be changed when all are read.
     #[cold]
-    fn earlier_failure(&mut self, update: &'a Update, pending: Vec<Pending>, failure: Error, mut changes: Changes) -> Error {
+    fn earlier_failure(&mut self, update: &'a Update, progress: Vec<Progress>, failure: Error, mut changes: Changes) -> Error {
         match failure {
             Error::Engine(_) => failure,
-            Error::Sql(_) => self.write_pending(update, pending, &mut changes).err().unwrap_or(failure),
+            Error::Sql(_) => self.write_pending(update, progress, &mut changes).err().unwrap_or(failure),
         }
     }
 
@@ -105,12 +131,29 @@ impl<'a> Exec<'a> {
         if keeps { value.clone() } else { std::mem::take(value) }
     }
 
-    /// New values of the row in the frame, `None` when nothing changes. They are taken from the frame unless that `keeps` them.
+    /// New values of the row in the frame, `None` when nothing changes. The frame `keeps` the row as it was read where joined rows that follow, or other
+    /// tables' assignments, go by it.
     fn new_values(&mut self, target: &'a UpdateTarget, row_no: u64, keeps: bool) -> Result<Option<Vec<Value>>> {
+        let first = target.first_slot as usize;
+        let row = first..first + self.plan.tables[target.table as usize].def.columns.len();
+        if !keeps {
+            return self.take_new_values(target, row, row_no);
+        }
+        self.keeping(row.clone(), |x| x.take_new_values(target, row, row_no))
+    }
+
+    /// Does something to some slots of the frame, and puts back what was in them.
+    fn keeping<T>(&mut self, slots: Range<usize>, act: impl FnOnce(&mut Self) -> T) -> T {
+        let kept = self.frame[slots.clone()].to_vec();
+        let done = act(self);
+        self.frame[slots].iter_mut().zip(kept).for_each(|(slot, value)| *slot = value);
+        done
+    }
+
+    /// New values of the row in these slots of the frame, which are left without it; `None` when nothing changes.
+    fn take_new_values(&mut self, target: &'a UpdateTarget, row: Range<usize>, row_no: u64) -> Result<Option<Vec<Value>>> {
         let plan = self.plan;
         let def = &plan.tables[target.table as usize].def;
-        let first = target.first_slot as usize;
-        let count = def.columns.len();
         // By column what it was; of a column that is set twice the first is what the row has.
         let mut before: SmallVec<[(usize, Value); 4]> = SmallVec::new();
         for (column, e) in &target.set {
@@ -125,8 +168,7 @@ impl<'a> Exec<'a> {
         if before.iter().all(|(column, old)| same_value(&self.frame[*column], old)) {
             return Ok(None);
         }
-        let row = first as Slot..(first + count) as Slot;
-        let mut values: Vec<Value> = row.map(|slot| self.hand_over(slot, keeps)).collect();
+        let mut values: Vec<Value> = self.frame[row].iter_mut().map(std::mem::take).collect();
         for (i, c) in def.columns.iter().enumerate() {
             if c.on_update_now && !target.set.iter().any(|(s, _)| *s as usize == i) {
                 values[i] = self.current_timestamp(c);
@@ -164,8 +206,8 @@ impl<'a> Exec<'a> {
                 _ => {}
             }
         }
-        let written = if self.keys_of(target.table).is_some() {
-            self.update_keyed(target, key, &values, ignore)
+        let written = if target.shared || self.keys_of(target.table).is_some() {
+            self.update_as_it_is(target, key, &values, ignore)
         } else {
             self.engine()?.update(&entry.storage, key, RowRef::new(&layout, row), &mut bytes).map(|()| true).map_err(Error::from)
         };
@@ -183,25 +225,35 @@ impl<'a> Exec<'a> {
                 }
                 Err(Error::Sql(error))
             }
+            Err(Error::Sql(error)) if ignore && crate::change::rules::is_ignorable(&error) => {
+                self.warn(error.code, error.message);
+                Ok(())
+            }
             Err(e) => Err(e),
         }
     }
 
-    /// Changes a row that has a part in foreign keys: an action for another row may have changed it since it was read, so only what the statement sets is set.
-    /// Whether it was changed.
-    fn update_keyed(&mut self, target: &UpdateTarget, key: &[u8], values: &[Value], ignore: bool) -> Result<bool> {
+    /// Changes a row that may be another one than was read: an action of a foreign key for another row, or a further target that is the same table, has changed
+    /// it. So only what the target sets is set. Whether it was changed.
+    fn update_as_it_is(&mut self, target: &UpdateTarget, key: &[u8], values: &[Value], ignore: bool) -> Result<bool> {
         let def = &self.plan.tables[target.table as usize].def;
         let mark = self.engine()?.savepoint();
-        let updated = self.update_with_keys(target.table, key, |row| {
+        let updated = self.update_with_keys(target.table, key, |x, row| {
             let before = row.clone();
             for (column, _) in &target.set {
                 row[*column as usize] = values[*column as usize].clone();
             }
-            let changed = !same_row(&before, row);
+            if same_row(&before, row) {
+                return Ok(false);
+            }
             for (at, _) in def.columns.iter().enumerate().filter(|(_, column)| column.on_update_now) {
                 row[at] = values[at].clone();
             }
-            changed
+            if let Some(rules) = &target.rules {
+                x.generated_columns(rules, def, row, 1)?;
+                x.ask_checks(rules, row)?;
+            }
+            Ok(true)
         });
         if ignore && matches!(updated, Err(Error::Engine(engine::Error::DuplicateKey { .. }))) {
             self.engine()?.take_back(mark)?;
@@ -240,7 +292,12 @@ impl<'a> Exec<'a> {
             return Ok(changes);
         }
         let single = delete.targets.len() == 1 && matches!(delete.input, planner::plan::Node::Table(_));
-        let mut done: Vec<KeySet> = delete.targets.iter().map(|_| KeySet::default()).collect();
+        // By target the first one that is the same table: a row goes once, whichever of its names it is met by.
+        let id = |target: &DeleteTarget| self.plan.tables[target.table as usize].def.id;
+        let tables =
+            delete.targets.iter().map(|target| delete.targets.iter().position(|other| id(other) == id(target)).unwrap_or_default());
+        let tables: SmallVec<[usize; 4]> = tables.collect();
+        let mut met: SmallVec<[KeySet; 1]> = delete.targets.iter().map(|_| KeySet::default()).collect();
         let mut pending: Vec<(usize, Value)> = Vec::new();
         self.run(&delete.input, &mut |x| {
             for (n, target) in delete.targets.iter().enumerate() {
@@ -248,7 +305,7 @@ impl<'a> Exec<'a> {
                 let Value::Bytes(key_bytes) = &key else { continue };
                 if single {
                     changes.affected += u64::from(x.delete_target(target.table, key_bytes, delete.ignore)?);
-                } else if insert_key(&mut done[n], key_bytes)? {
+                } else if insert_key(&mut met[tables[n]], key_bytes)? {
                     x.memory.take(key_bytes.len() + 96)?;
                     ::memory::reserve(&mut pending, 1)?;
                     pending.push((n, key));

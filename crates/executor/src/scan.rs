@@ -58,7 +58,7 @@ impl<'a> Exec<'a> {
             Access::Index { index, ranges: Some(spec), backward, unique, .. } => {
                 let index_no = *index as usize;
                 let KeyRanges { mut ranges, exact } = self.key_ranges(node.table, index_no, spec)?;
-                if *unique && index_no == 0 && single_point(spec) {
+                if *unique && index_no == 0 && spec.is_point() {
                     // What a column cannot hold in the order of its keys (a number for a text) leaves the range open.
                     if exact && let [range] = ranges.as_mut_slice() {
                         let key = std::mem::take(&mut range.lower);
@@ -206,10 +206,6 @@ impl<'a> Exec<'a> {
             None => Ok(false),
         }
     }
-}
-
-fn single_point(spec: &RangeSpec) -> bool {
-    matches!(spec.any.as_slice(), [only] if only.interval.is_none() && only.points.iter().all(|p| p.len() == 1))
 }
 
 /// Decodes the used columns of a row into the frame.

@@ -423,6 +423,7 @@ errors! {
     ER_WRONG_SPVAR_TYPE_IN_LIMIT = 1691 b"HY000" wrong_spvar_type_in_limit() "A variable of a non-integer based type in LIMIT clause";
     ER_ACCESS_DENIED_NO_PASSWORD_ERROR = 1698 b"28000" access_denied_no_password_error(user, host) "Access denied for user '{user}'@'{host}'";
     ER_TRUNCATE_ILLEGAL_FK = 1701 b"42000" truncate_illegal_fk(constraint) "Cannot truncate a table referenced in a foreign key constraint ({constraint})";
+    ER_MULTI_UPDATE_KEY_CONFLICT = 1706 b"HY000" multi_update_key_conflict(first, second) "Primary key/partition key update is not allowed since the table is updated both as '{first}' and '{second}'.";
     ER_TABLE_NEEDS_REBUILD = 1707 b"HY000" table_needs_upgrade(table) "Table rebuild required. Please do \"ALTER TABLE `{table}` FORCE\" or dump/reload to fix it!";
     ER_INDEX_COLUMN_TOO_LONG = 1709 b"HY000" index_column_too_long(max) "Index column size too large. The maximum column size is {max} bytes.";
     ER_INDEX_CORRUPT = 1712 b"HY000" index_corrupt(index) "Index {index} is corrupted";

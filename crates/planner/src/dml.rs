@@ -8,7 +8,8 @@ use crate::func::Func;
 use crate::logical::{Block, JoinTree, slots_of};
 use crate::members::{store_chosen, stored_in};
 use crate::plan::{
-    Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, Update, UpdateTarget,
+    Access, Body, Delete, DeleteTarget, Insert, InsertColumn, InsertSource, LockMode, LockWait, Node, OutputColumn, TableNode, Update,
+    UpdateTarget,
 };
 use crate::views::InsertTarget;
 use accounts::Privileges;
@@ -393,6 +394,7 @@ impl<'c> Binder<'c> {
         // What is wrong with WHERE is told first.
         let filter = self.where_clause(u.filter)?;
         let mut targets = targets?;
+        self.note_shared(&mut targets)?;
         self.pad_targets(&mut targets);
         let (mut input, limit) = self.dml_input(trees, filter, u.order_by, u.limit, multi)?;
         // Changing what the scan is ordered by could make it meet a row again.
@@ -401,7 +403,8 @@ impl<'c> Binder<'c> {
         if limit.is_some() {
             hint_one(&mut input);
         }
-        Ok(Update { input, targets, buffered: (moved || multi) && !sorted, limit, ignore: u.ignore })
+        let shown = shown_target(&input, &targets, self);
+        Ok(Update { input, targets, buffered: (moved || multi) && !sorted, shown, limit, ignore: u.ignore })
     }
 
     /// The tables that an UPDATE changes, with what it assigns.
@@ -434,7 +437,7 @@ impl<'c> Binder<'c> {
             let (name, check) = self.target_view(depth, *r);
             self.changed.push((entry.def.id, name));
             let rules = self.rules_with(&entry, check)?;
-            targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot, rules });
+            targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot, rules, shared: false });
         }
         for (r, c, a) in resolved {
             self.access_assigned(depth, r, c as usize);
@@ -452,6 +455,26 @@ impl<'c> Binder<'c> {
             targets[at].set.push((c, value));
         }
         Ok(targets)
+    }
+
+    /// Finds the targets that are one table under several names. None of them may move its rows: the others would not find them again.
+    fn note_shared(&self, targets: &mut [UpdateTarget]) -> Result<()> {
+        for later in 1..targets.len() {
+            for earlier in 0..later {
+                // What is changed stands in the order of the targets.
+                let [(id, name), (other_id, other_name)] = [&self.changed[earlier], &self.changed[later]];
+                if id != other_id {
+                    continue;
+                }
+                let key = &self.tables[targets[later].table as usize].def.indexes[0].parts;
+                let moves = |target: &UpdateTarget| target.set.iter().any(|(c, _)| key.iter().any(|part| part.column == *c as usize));
+                if moves(&targets[earlier]) || moves(&targets[later]) {
+                    return Err(codes::multi_update_key_conflict(name, other_name));
+                }
+                (targets[earlier].shared, targets[later].shared) = (true, true);
+            }
+        }
+        Ok(())
     }
 
     /// Binds what an UPDATE or DELETE reads: tables of views with all their columns, for they may be changed.
@@ -663,6 +686,10 @@ fn hint_one(node: &mut Node) {
 /// Whether an UPDATE changes columns of the index it reads. A list of keys, or a scan that goes on behind each row, would meet such a row again.
 fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
     let Node::Table(t) = input else { return true };
+    moves_rows_of(t, targets, b)
+}
+
+fn moves_rows_of(t: &TableNode, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
     let def = &b.tables[t.table as usize].def;
     let index = match &t.access {
         Access::Full { .. } | Access::Merge { .. } => 0,
@@ -678,6 +705,52 @@ fn moves_rows(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> bool {
         };
         target.set.iter().any(moves) || parts.iter().any(|p| def.columns[*p].on_update_now || def.columns[*p].generated.is_some())
     })
+}
+
+/// The target that is shown to those behind it ([`Update::shown`]): MySQL changes the rows of such a table as it meets them.
+fn shown_target(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> Option<usize> {
+    let first = first_table(input)?;
+    let at = targets.iter().position(|target| first.keep_row == Some(target.row_slot))?;
+    let (target, behind) = (&targets[at], &targets[at + 1..]);
+    let changed: Vec<Slot> = target.set.iter().map(|(column, _)| target.first_slot + column).collect();
+    let reads = |e: &Expr| {
+        let mut slots = Vec::new();
+        slots_of(e, &b.subplans, &mut slots);
+        slots.iter().any(|slot| changed.contains(slot))
+    };
+    let is_read = behind.iter().flat_map(|target| &target.set).any(|(_, e)| reads(e));
+    let is_one_row = matches!(&first.access, Access::Index { ranges: Some(spec), unique: true, .. } if spec.is_point());
+    let stays = is_one_row || !moves_rows_of(first, std::slice::from_ref(target), b);
+    (is_read && stays && !goes_by(input, first, &reads)).then_some(at)
+}
+
+/// The table that a nested loop begins with.
+fn first_table(node: &Node) -> Option<&TableNode> {
+    match node {
+        Node::Table(table) => Some(table),
+        Node::Nested { outer: input, .. } | Node::Filter { input, .. } => first_table(input),
+        _ => None,
+    }
+}
+
+/// Whether anything in a nested loop behind its first table reads what `reads` tells of, as far as that is known.
+fn goes_by(node: &Node, first: &TableNode, reads: &dyn Fn(&Expr) -> bool) -> bool {
+    match node {
+        Node::Table(table) if std::ptr::eq(&**table, first) => false,
+        Node::Table(table) => {
+            let by_key = match &table.access {
+                Access::Full { .. } | Access::Index { ranges: None, .. } => false,
+                Access::Index { ranges: Some(spec), .. } => spec.expressions().any(reads),
+                Access::Groups(_) | Access::Merge { .. } => true,
+            };
+            by_key || table.filter.as_ref().is_some_and(reads)
+        }
+        Node::Nested { outer, inner, on, .. } => {
+            on.as_ref().is_some_and(reads) || goes_by(outer, first, reads) || goes_by(inner, first, reads)
+        }
+        Node::Filter { input, predicate } => reads(predicate) || goes_by(input, first, reads),
+        _ => true,
+    }
 }
 
 fn rename(e: &mut Expr, map: &[(Slot, Slot)]) {

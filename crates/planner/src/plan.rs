@@ -760,6 +760,25 @@ pub struct RangeSpec {
     pub any: Vec<PrefixRange>,
 }
 
+impl RangeSpec {
+    /// Whether it is one value for each of the leading parts.
+    pub fn is_point(&self) -> bool {
+        matches!(self.any.as_slice(), [only] if only.interval.is_none() && only.points.iter().all(|p| p.len() == 1))
+    }
+
+    /// The bounds.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.any.iter().flat_map(|prefix| {
+            let points = prefix.points.iter().flatten().map(|point| &point.value);
+            let intervals = prefix.interval.iter().flat_map(|interval| {
+                let bounds = interval.low.iter().chain(&interval.high).map(|(bound, _)| bound);
+                bounds.chain(interval.like.iter().map(|(pattern, _)| pattern))
+            });
+            points.chain(intervals)
+        })
+    }
+}
+
 /// Bounds on the leading parts of an index.
 #[derive(Clone, Debug, Default)]
 pub struct PrefixRange {
@@ -866,6 +885,8 @@ pub struct Update {
     pub targets: Vec<UpdateTarget>,
     /// Evaluate everything first, then change: needed when changes could move rows in the scanned index, or for joins.
     pub buffered: bool,
+    /// The target whose new values the assignments to those behind it read: that of the table that the join begins with, where nothing else goes by them.
+    pub shown: Option<usize>,
     /// LIMIT.
     pub limit: Option<Expr>,
     /// IGNORE.
@@ -885,6 +906,8 @@ pub struct UpdateTarget {
     pub row_slot: Slot,
     /// What the table's definition computes and asks of the changed row.
     pub rules: Option<Box<RowRules>>,
+    /// Another target is the same table, under another name: a row may be changed by both.
+    pub shared: bool,
 }
 
 /// A text, literal or parameter, that is compared with numbers.

@@ -524,9 +524,9 @@ impl<'a> Exec<'a> {
         entry.storage.layout().encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
         let written = if self.keys_of(state.insert.table).is_some() {
             let mark = self.engine()?.savepoint();
-            let updated = self.update_with_keys(state.insert.table, found.key(0), |row| {
+            let updated = self.update_with_keys(state.insert.table, found.key(0), |_, row| {
                 row.clone_from(&values);
-                true
+                Ok(true)
             });
             if state.insert.ignore && matches!(updated, Err(Error::Engine(engine::Error::DuplicateKey { .. }))) {
                 self.engine()?.take_back(mark)?;

@@ -57,15 +57,16 @@ impl Exec<'_> {
 
     /// Changes a row as `change` says, with all that its foreign keys ask for. `change` gets the row as it is now and says whether it has changed it.
     /// Whether the row was changed.
-    pub(crate) fn update_with_keys(&mut self, table: u32, key: &[u8], change: impl FnOnce(&mut Vec<Value>) -> bool) -> Result<bool> {
+    pub(crate) fn update_with_keys(
+        &mut self,
+        table: u32,
+        key: &[u8],
+        change: impl FnOnce(&mut Self, &mut Vec<Value>) -> Result<bool>,
+    ) -> Result<bool> {
         let Some(old) = self.locked_values(table, key)? else { return Ok(false) };
         let mut new = old.clone();
-        if !change(&mut new) {
+        if !change(self, &mut new)? {
             return Ok(false);
-        }
-        if let Some(rules) = self.keys_of(table).and_then(|keys| keys.rules.as_deref()) {
-            let plan = self.plan;
-            self.generated_columns(rules, &plan.tables[table as usize].def, &mut new, 1)?;
         }
         self.change_row(table, key, &old, &new, &mut Cause::default())?;
         Ok(true)
