@@ -55,10 +55,13 @@ impl<'a> Exec<'a> {
                 Ok(Flow::Continue)
             }
             Node::Filter { input, predicate } => self.run(input, &mut |x| if x.is_true(predicate)? { next(x) } else { Ok(Flow::Continue) }),
-            Node::Project { input, exprs } => self.run(input, &mut |x| {
+            Node::Project { input, exprs, replaces } => self.run(input, &mut |x| {
                 for (slot, expr) in exprs {
                     let value = x.eval(expr)?;
                     x.set(*slot, value);
+                }
+                if *replaces {
+                    x.forget_lookups();
                 }
                 next(x)
             }),

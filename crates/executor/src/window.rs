@@ -84,11 +84,16 @@ impl<'a> Exec<'a> {
     /// Runs a window over its input.
     pub(crate) fn run_window(&mut self, window: &'a Window, next: Next<'_, 'a>) -> Result<Flow> {
         let (rows, bytes, runs) = self.window_rows(window)?;
-        if let Some(runs) = runs {
-            return self.window_runs(window, runs, next);
-        }
-        let flow = self.window_partitions(window, &rows, next);
-        self.memory.give_back(bytes);
+        let flow = match runs {
+            Some(runs) => self.window_runs(window, runs, next),
+            None => {
+                let flow = self.window_partitions(window, &rows, next);
+                self.memory.give_back(bytes);
+                flow
+            }
+        };
+        // The rows came in another order than the input's lookups found them.
+        self.forget_lookups();
         flow
     }
 

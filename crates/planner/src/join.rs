@@ -487,7 +487,7 @@ impl<'c> Binder<'c> {
                     (*slot, Expr::literal(types::Value::Null, ty))
                 };
                 let exprs = item.slots.iter().map(null).collect();
-                node = node.map(|input| Node::Project { input: Box::new(input), exprs });
+                node = node.map(|input| Node::Project { input: Box::new(input), exprs, replaces: true });
             }
             if !after.is_empty() {
                 rows *= after.iter().map(crate::selectivity::selectivity).product::<f64>();

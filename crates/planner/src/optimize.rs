@@ -67,7 +67,7 @@ impl<'c> Binder<'c> {
         group.items.clear();
         let (mut node, mut rows, sorted) = (planned.node, planned.rows, planned.ordered);
         if !computed.is_empty() {
-            node = Node::Project { input: Box::new(node), exprs: computed };
+            node = Node::Project { input: Box::new(node), exprs: computed, replaces: false };
         }
         if extreme_used {
             if let Node::Table(t) = &mut node {
@@ -223,7 +223,7 @@ impl<'c> Binder<'c> {
                 targets.push((slot, std::mem::replace(&mut key.expr, as_slot)));
             }
         }
-        let node = Node::Project { input: Box::new(node), exprs: targets };
+        let node = Node::Project { input: Box::new(node), exprs: targets, replaces: false };
         Node::Distinct { input: Box::new(node), slots, collations }
     }
 

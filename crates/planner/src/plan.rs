@@ -287,6 +287,8 @@ pub enum Node {
         input: Box<Node>,
         /// Target and expression.
         exprs: Vec<(Slot, Expr)>,
+        /// Whether the targets are slots of the input: what it had in them is gone.
+        replaces: bool,
     },
     /// Groups.
     Group(Box<Group>),

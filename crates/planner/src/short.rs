@@ -283,7 +283,7 @@ fn sorted(plan: &Plan, q: &Query, input: &Node, keys: &[SortKey], limit: Option<
     let (t, computed) = match input {
         Node::Table(t) => (t, None),
         Node::Distinct { input, .. } => {
-            let Node::Project { input, exprs } = &**input else { return None };
+            let Node::Project { input, exprs, .. } = &**input else { return None };
             let Node::Table(t) = &**input else { return None };
             (t, Some(exprs))
         }

@@ -71,6 +71,7 @@ impl<'a> Exec<'a> {
             for slot in &group.carried {
                 self.set(*slot, Value::Null);
             }
+            self.forget_lookups();
             let before = self.memory.used_for(Kind::Groups);
             groups.open(self, None, None)?;
             groups.make_room(self, before)?;

@@ -55,7 +55,7 @@ pub fn node_is_harmless(node: &Node) -> bool {
         Node::Table(table) => fine(&table.filter),
         Node::Nested { outer, inner, on, .. } => fine(on) && node_is_harmless(outer) && node_is_harmless(inner),
         Node::Filter { input, predicate } => is_harmless(predicate) && node_is_harmless(input),
-        Node::Project { input, exprs } => exprs.iter().all(|(_, e)| is_harmless(e)) && node_is_harmless(input),
+        Node::Project { input, exprs, .. } => exprs.iter().all(|(_, e)| is_harmless(e)) && node_is_harmless(input),
         Node::Limit { input, .. } | Node::Distinct { input, .. } => node_is_harmless(input),
         // These read all of their input before they give out a row.
         Node::Sort { .. } | Node::Window(_) | Node::SetOperation { .. } | Node::Materialize { .. } | Node::Recursive { .. } => true,

@@ -70,7 +70,7 @@ impl<'a> Exec<'a> {
         match node {
             Node::Table(table) if self.scans_by_batch(table) => self.scan_batches(table, sink),
             Node::Filter { input, predicate } => self.run_batches(input, &mut |x, chunk| x.filter_chunk(predicate, chunk, sink)),
-            Node::Project { input, exprs } => self.run_batches(input, &mut |x, chunk| x.project_chunk(exprs, chunk, sink)),
+            Node::Project { input, exprs, .. } => self.run_batches(input, &mut |x, chunk| x.project_chunk(exprs, chunk, sink)),
             Node::Limit { input, limit } => self.limit_batches(input, limit, sink),
             Node::Distinct { input, slots, collations } => self.distinct_batches(input, slots, collations, sink),
             Node::Union { branches, slots } => self.union_batches(branches, slots, sink),

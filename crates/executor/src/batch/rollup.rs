@@ -60,6 +60,7 @@ impl<'a> Exec<'a> {
             if levels.levels.is_empty() {
                 // The sum of nothing.
                 group.carried.iter().for_each(|slot| self.set(*slot, Value::Null));
+                self.forget_lookups();
                 levels.keys = vec![Value::Null; group.keys.len()];
                 levels.open(self, 0)?;
                 levels.levels.truncate(1);

@@ -14,16 +14,18 @@ impl<'a> Exec<'a> {
     /// Runs a node by chunks and puts its rows into the frame one by one.
     pub fn batches_as_rows(&mut self, node: &'a Node, next: Next<'_, 'a>) -> Result<Flow> {
         self.run_batches(node, &mut |x, chunk| {
+            let mut flow = Flow::Continue;
             for at in 0..chunk.rows().len() {
                 let row = chunk.rows()[at];
                 chunk.load(usize::from(row), &mut x.frame);
-                if next(x)? == Flow::Stop {
-                    return Ok(Flow::Stop);
+                flow = next(x)?;
+                if flow == Flow::Stop {
+                    break;
                 }
             }
             // The slots of lookups may have been overwritten.
             x.forget_lookups();
-            Ok(Flow::Continue)
+            Ok(flow)
         })
     }
 
@@ -116,7 +118,7 @@ pub(super) fn written_slots(node: &Node, out: &mut Vec<Slot>) {
             }
         }
         Node::Filter { input, .. } | Node::Limit { input, .. } | Node::Distinct { input, .. } => written_slots(input, out),
-        Node::Project { input, exprs } => {
+        Node::Project { input, exprs, .. } => {
             written_slots(input, out);
             out.extend(exprs.iter().map(|(slot, _)| *slot));
         }

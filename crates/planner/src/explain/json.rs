@@ -442,7 +442,7 @@ fn expressions<'p>(node: &'p Node, f: &mut dyn FnMut(&'p Expr)) {
             f(predicate);
             expressions(input, f);
         }
-        Node::Project { input, exprs } => {
+        Node::Project { input, exprs, .. } => {
             exprs.iter().for_each(|(_, e)| f(e));
             expressions(input, f);
         }

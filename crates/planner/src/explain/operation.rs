@@ -211,7 +211,7 @@ impl<'p> Walk<'p> {
                 let input = self.node(input);
                 self.filter(input, predicate, selectivity(predicate))
             }
-            Node::Project { input, exprs } => {
+            Node::Project { input, exprs, .. } => {
                 let mut below = self.node(input);
                 let computed = self.subqueries(exprs.iter().map(|(_, e)| e), "projection");
                 below.select_list.extend(computed);

@@ -80,7 +80,7 @@ impl Names {
             Node::Filter { input, .. } | Node::Sort { input, .. } | Node::Limit { input, .. } | Node::Distinct { input, .. } => {
                 self.add(plan, input);
             }
-            Node::Project { input, exprs } => {
+            Node::Project { input, exprs, .. } => {
                 self.add(plan, input);
                 exprs.iter().for_each(|(slot, e)| self.compute(*slot, e));
             }
