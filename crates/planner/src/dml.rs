@@ -527,14 +527,16 @@ impl<'c> Binder<'c> {
         for c in &columns {
             self.new_slot(c.ty.clone());
         }
-        // ON conditions of a multi-table update may have taken slots already: both are filled then.
+        // ON conditions of a multi-table update may have taken slots already. They are bound anew; what stands in subqueries and LATERAL tables is not: for it
+        // the slots that it reads are filled, too.
         let relations = &mut self.scopes[depth].relations;
-        let lateral: BTreeSet<Slot> = relations.iter().flat_map(|relation| relation.source.outer_slots()).copied().collect();
+        let lateral = relations.iter().flat_map(|relation| relation.source.outer_slots());
+        let read_within: BTreeSet<Slot> = lateral.chain(self.subplans.iter().flat_map(|subplan| &subplan.outer_slots)).copied().collect();
         let Relation { slots, also, .. } = &mut relations[r];
         for (i, slot) in slots.iter_mut().enumerate() {
             if let Some(old) = slot.replace(first + i as Slot) {
                 self.replaced_slots.push((old, first + i as Slot));
-                if lateral.contains(&old) {
+                if read_within.contains(&old) {
                     also.push((i as u32, old));
                 }
             }
