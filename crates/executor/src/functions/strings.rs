@@ -314,7 +314,8 @@ impl Exec<'_> {
                     return Ok(Value::from(t.as_slice()));
                 }
                 let start = (from - 1) as usize;
-                let length = if length < 0 || from - 1 + length > count { count - from + 1 } else { length } as usize;
+                let behind = count as usize - start;
+                let length = usize::try_from(length).map_or(behind, |length| length.min(behind));
                 let rest = start + length;
                 let out = [cut(&t, 0, start, binary), &new, cut(&t, rest, count as usize - rest, binary)].concat();
                 self.bounded(out, "insert")

@@ -280,22 +280,23 @@ impl Exec<'_> {
                     let message = format!("Incorrect arguments to {}", func.name());
                     return Err(mysql_error::SqlError::with_message(1210, message).into());
                 }
-                let months = |p: i64| {
-                    let year = p / 100;
-                    let year = if year < 70 {
-                        year + 2000
-                    } else if year < 100 {
-                        year + 1900
-                    } else {
-                        year
-                    };
-                    year * 12 + p % 100 - 1
+                let with_century = |year: u64| match year {
+                    0..70 => year + 2000,
+                    70..100 => year + 1900,
+                    _ => year,
+                };
+                let months = |period: i64| {
+                    let period = period.unsigned_abs();
+                    with_century(period / 100) * 12 + period % 100 - 1
                 };
                 if func == F::PeriodDiff {
-                    return int(months(a) - months(b));
+                    return int(months(a).wrapping_sub(months(b)) as i64);
                 }
-                let n = months(a) + b;
-                int(n.div_euclid(12) * 100 + n.rem_euclid(12) + 1)
+                // As MySQL counts: in 64 bits without a sign.
+                match months(a).wrapping_add_signed(b) {
+                    0 => int(0),
+                    n => int(with_century(n / 12).wrapping_mul(100).wrapping_add(n % 12 + 1) as i64),
+                }
             }
             F::AtTimeZone => {
                 let v = self.eval(&args[0])?;

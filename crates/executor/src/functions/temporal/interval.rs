@@ -124,7 +124,7 @@ impl Exec<'_> {
             return Ok(n);
         }
         let Some((months, micros)) = self.interval(&n, amount, unit) else { return Ok(Value::Null) };
-        let (months, micros) = if negated { (-months, -micros) } else { (months, micros) };
+        let (months, micros) = if negated { (months.saturating_neg(), micros.saturating_neg()) } else { (months, micros) };
         if let (Value::Time(t), TypeKind::Time) = (&v, e.ty.kind) {
             let sum = Time::from_micros(t.micros().saturating_add(micros));
             return if sum == sum.clamp_range() { Ok(Value::Time(sum)) } else { self.past_range("TIME", &v, &n, unit, negated) };
@@ -193,7 +193,7 @@ impl Exec<'_> {
         use Unit as U;
         let whole = || convert::to_i64(n, &*self.context);
         let times = |factor: i64| whole().checked_mul(factor).map(|m| (0, m));
-        let months = |factor: i64| whole().checked_mul(factor).filter(|m| m.abs() < 1_000_000).map(|m| (m, 0));
+        let months = |factor: i64| whole().checked_mul(factor).filter(|m| m.unsigned_abs() < 1_000_000).map(|m| (m, 0));
         match unit {
             U::Microsecond => times(1),
             U::Second => match number(n, &*self.context)? {
