@@ -418,18 +418,19 @@ mod tests {
         let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
         let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
         let catalog = Catalog::open(&engine).expect("a catalogue");
-        let (mut ddl, mut other) = (engine.connect(), engine.connect());
+        let (mut ddl, mut other, mut tables) = (engine.connect(), engine.connect(), Vec::new());
         for database in ["a", "b"] {
             catalog.create_database(&mut ddl, database, types::Collation::DEFAULT).expect("a database");
             let columns = vec![crate::ColumnDef::new("id", types::ColumnType::bigint().not_null())];
             let primary = crate::IndexDef::new("PRIMARY", true, vec![record::KeyPart::ascending(0)]);
-            catalog.create_table(&mut ddl, TableDef::new(database, "t", columns, vec![primary])).expect("a table");
+            let entry = catalog.create_table(&mut ddl, TableDef::new(database, "t", columns, vec![primary])).expect("a table");
+            tables.push(entry.def.id);
         }
         // DDL of another, in the first table of the next database.
         other.begin(Isolation::ReadCommitted, false);
         let locked = dictionary::get(&mut other, &dictionary::name_key("b", "t"), Read::Exclusive(engine::Wait::Block));
         assert!(locked.expect("read").is_some());
         ddl.set_lock_wait_timeout(std::time::Duration::ZERO);
-        assert_eq!(catalog.drop_database(&mut ddl, "a").expect("dropped"), 1);
+        assert_eq!(catalog.drop_database(&mut ddl, "a", &tables[..1]).expect("dropped"), Some(1));
     }
 }

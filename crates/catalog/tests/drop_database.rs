@@ -9,8 +9,8 @@ use std::sync::Arc;
 use types::{Collation, ColumnType};
 
 fn definition(name: &str) -> TableDef {
-    let column = ColumnDef::new("a".into(), ColumnType::bigint().not_null());
-    TableDef::new("d", name, vec![column], vec![IndexDef::new("PRIMARY".into(), true, vec![KeyPart::ascending(0)])])
+    let column = ColumnDef::new("a", ColumnType::bigint().not_null());
+    TableDef::new("d", name, vec![column], vec![IndexDef::new("PRIMARY", true, vec![KeyPart::ascending(0)])])
 }
 
 /// One that was committed after the caller has locked the others may be in use.
