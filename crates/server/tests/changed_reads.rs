@@ -470,7 +470,7 @@ impl Maker {
             for name in 0..2 {
                 // A column of the partner stays as it is where neither name of the row sets it.
                 let stays: Vec<usize> =
-                    (0..4).filter(|c| !assigned[1 - name].contains(c) && !(same && assigned[name].contains(c))).collect();
+                    (0..4).filter(|c| !(assigned[1 - name].contains(c) || same && assigned[name].contains(c))).collect();
                 for (at, column) in columns[name].clone().into_iter().enumerate() {
                     let e = self.becomes(name, column, at == 0, several.then_some(stays.as_slice()));
                     set.push((name, column, e));
