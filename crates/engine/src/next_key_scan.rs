@@ -53,7 +53,7 @@ impl Scan<'_> {
             let gap = if exact { Some(Granted::Held) } else { self.session.try_lock(entry_key, mode.gap_only())? };
             let locked = self.session.try_lock(entry_key, entry_mode)?.is_some();
             // Whoever has the entry itself locked: the gap is this transaction's from here on, and was open when the leaf before was let go.
-            if !is_confirmed && !(planted("locked_by_others_is_confirmed") && !locked) {
+            if !is_confirmed && (locked || !planted("locked_by_others_is_confirmed")) {
                 confirmed = Some((key.to_vec(), gap == Some(Granted::New)));
                 continue;
             }

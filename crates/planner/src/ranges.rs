@@ -262,7 +262,14 @@ fn merged_interval(list: &[&Sarg], column: u32) -> Option<Interval> {
 /// Takes what is usable of a condition; whether that is all it says.
 fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
     match &expr.kind {
-        ExprKind::And(list) => list.iter().fold(true, |whole, e| analyse(e, scope, out) && whole),
+        ExprKind::And(list) => {
+            // Each is looked at, whatever the others say.
+            let mut whole = true;
+            for e in list {
+                whole &= analyse(e, scope, out);
+            }
+            whole
+        }
         ExprKind::Or(list) => {
             let mut branches = Vec::with_capacity(list.len());
             let mut whole = true;

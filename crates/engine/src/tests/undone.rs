@@ -188,7 +188,7 @@ fn chain_of_a_deleted_row_is_freed_though_a_crash_took_purge_after_the_row() {
 }
 
 /// Forty rows that a statement of `s` has made small, and no room on the disk to let all of them grow back: others have taken their place, in a transaction of its own.
-fn rows_that_cannot_grow_back<'f>(f: &'f Fixture, s: &mut Session, large: &str) -> Session {
+fn rows_that_cannot_grow_back(f: &Fixture, s: &mut Session, large: &str) -> Session {
     for id in 1..=40 {
         f.insert(s, id, id, large, None).unwrap();
     }
