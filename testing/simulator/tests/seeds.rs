@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
-const SEEDS: u64 = 120;
+const SEEDS: u64 = 160;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
 const EASY_PLANTS: [(Plant, u64); 19] = [
     (Plant::NoLogSync, 40),
