@@ -73,6 +73,8 @@ pub struct Exec<'a> {
     pub(crate) streamed: Vec<bool>,
     /// Answers of subqueries.
     pub subqueries: Vec<crate::subquery::State>,
+    /// Within how many subqueries of expressions the evaluation is.
+    pub(crate) subquery_depth: u32,
     /// Expressions may be evaluated by columns. Not in statements that change rows: there also what is harmless elsewhere may be an error.
     pub kernels: bool,
     /// While a batch evaluates by row: whether something had to be told. It is told when the rows are evaluated one by one.
@@ -184,6 +186,7 @@ impl<'a> Exec<'a> {
             streamed: vec![false; caches.len()],
             caches,
             subqueries,
+            subquery_depth: 0,
             kernels: matches!(plan.body, Body::Query(_)),
             hushed: None,
             batch: std::mem::take(&mut scratch.batch),

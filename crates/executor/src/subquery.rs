@@ -36,6 +36,13 @@ pub struct State {
 impl<'a> Exec<'a> {
     /// Evaluates a subquery expression.
     pub fn subquery(&mut self, number: u32, kind: &SubqueryKind) -> Result<Value> {
+        self.subquery_depth += 1;
+        let value = self.subquery_value(number, kind);
+        self.subquery_depth -= 1;
+        value
+    }
+
+    fn subquery_value(&mut self, number: u32, kind: &SubqueryKind) -> Result<Value> {
         let plan = self.plan;
         let sub = &plan.subplans[number as usize];
         match kind {

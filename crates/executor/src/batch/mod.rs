@@ -56,7 +56,7 @@ pub use block::{Block, Field, Placed};
 use chunk::Chunk;
 pub(crate) use grouped::Grouped;
 pub use join::HashTable;
-use planner::plan::Node;
+use planner::plan::{Body, Node};
 
 /// A consumer of chunks. It may change the chunk, and finds another one's memory in it the next time.
 pub type Sink<'s, 'a> = &'s mut dyn FnMut(&mut Exec<'a>, &mut Chunk) -> Result<Flow>;
@@ -108,7 +108,9 @@ impl<'a> Exec<'a> {
     fn streams(&self, node: &Node) -> bool {
         let Node::Materialize { cache, outer_slots, shared, .. } = node else { return false };
         let cache = *cache as usize;
-        !*shared && outer_slots.is_empty() && !self.plan.volatile && !self.streamed[cache] && self.caches[cache].is_none()
+        // The second time a subquery would find what the statement has changed since the first.
+        let may_change = self.subquery_depth > 0 && !matches!(self.plan.body, Body::Query(_));
+        !*shared && outer_slots.is_empty() && !self.plan.volatile && !may_change && !self.streamed[cache] && self.caches[cache].is_none()
     }
 
     /// Most rows of a chunk in this statement.
