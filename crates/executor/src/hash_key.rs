@@ -217,16 +217,36 @@ fn append_text_key(b: &[u8], collation: Collation, out: &mut Vec<u8>) {
     collation.append_key(b, out);
 }
 
-/// Appends a value so that only identical values give equal bytes (cache keys).
+/// Appends a value so that only identical values give equal bytes (cache keys). Equal ones may differ: a document with 1 is another one than that with 1.0, two
+/// of a SET may have the same text, a zero may have a sign.
 pub fn append_exact(v: &Value, out: &mut Vec<u8>) {
     match v {
-        // Not by their value: a document with 1 is another one than that with 1.0.
         Value::Bytes(b) | Value::Json(b) => {
-            out.push(9);
+            out.push(match v {
+                Value::Json(_) => 10,
+                _ if b.is_marked() => 12,
+                _ => 9,
+            });
             out.extend_from_slice(&(b.len() as u32).to_le_bytes());
             out.extend_from_slice(b);
         }
-        other => append(other, Collation::Binary, out),
+        Value::Double(d) => {
+            out.push(13);
+            out.extend_from_slice(&d.to_bits().to_le_bytes());
+        }
+        Value::Float(f) => {
+            out.push(14);
+            out.extend_from_slice(&f.to_bits().to_le_bytes());
+        }
+        Value::Decimal(d) => {
+            out.extend_from_slice(&[15, d.scale()]);
+            append(v, Collation::Binary, out);
+        }
+        Value::UInt(_) | Value::Date(_) => {
+            out.push(16);
+            append(v, Collation::Binary, out);
+        }
+        Value::Null | Value::Int(_) | Value::DateTime(_) | Value::Time(_) | Value::Timestamp(_) => append(v, Collation::Binary, out),
     }
 }
 
@@ -293,6 +313,29 @@ mod tests {
         assert_ne!(key(Value::Int(5)), key(Value::Decimal(Decimal::new(501, 2))));
         assert_eq!(key(Value::Double(0.0)), key(Value::Double(-0.0)));
         assert_eq!(key(Value::from("a")), key(Value::from("A")));
+    }
+
+    #[test]
+    fn equal_values_that_differ_have_exact_keys_of_their_own() {
+        let exact = |v: &Value| {
+            let mut out = Vec::new();
+            append_exact(v, &mut out);
+            out
+        };
+        let text = types::ByteString::from(b"a".to_vec());
+        let pairs = [
+            (Value::Double(0.0), Value::Double(-0.0)),
+            (Value::Float(0.0), Value::Float(-0.0)),
+            (Value::Decimal(Decimal::new(10, 1)), Value::Decimal(Decimal::new(100, 2))),
+            (Value::Int(1), Value::UInt(1)),
+            (Value::from("a"), Value::from("A")),
+            (Value::Bytes(text.clone()), Value::Bytes(text.marked())),
+        ];
+        for (a, b) in &pairs {
+            assert_eq!(key(a.clone()), key(b.clone()));
+            assert_ne!(exact(a), exact(b));
+            assert_eq!(exact(b), exact(&b.clone()));
+        }
     }
 
     #[test]

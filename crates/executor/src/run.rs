@@ -12,7 +12,7 @@ use planner::expr::Slot;
 use planner::plan::{JoinKind, LimitSpec, Node, Query, RecursiveColumn, SortKey};
 use std::rc::Rc;
 use std::sync::Arc;
-use types::{Collation, Value};
+use types::Value;
 
 /// What a continuation wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -313,11 +313,11 @@ impl<'a> Exec<'a> {
     }
 }
 
-/// Whether two lists hold the same values.
+/// Whether two lists hold the same values: not only equal ones, of which more can be told apart than by a comparison.
 pub fn same_values(a: &[Value], b: &[Value]) -> bool {
     let mut left = Vec::new();
     let mut right = Vec::new();
-    a.iter().for_each(|v| hash_key::append(v, Collation::Binary, &mut left));
-    b.iter().for_each(|v| hash_key::append(v, Collation::Binary, &mut right));
+    a.iter().for_each(|v| hash_key::append_exact(v, &mut left));
+    b.iter().for_each(|v| hash_key::append_exact(v, &mut right));
     left == right
 }
