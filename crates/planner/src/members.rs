@@ -51,6 +51,17 @@ pub fn hexadecimal_type(bytes: usize) -> ColumnType {
     ColumnType { unsigned: true, ..typing::string(bytes as u64, Collation::Binary).not_null() }
 }
 
+/// The arguments of a function that asks which of them are equal: where some are numbers all count as numbers. A parameter of no type is as the others are.
+pub fn numbers_beside_numbers(args: &mut [Expr]) {
+    if !args.iter().any(|arg| typing::is_number(&arg.ty)) {
+        return;
+    }
+    let is_open = |e: &Expr| matches!(e.kind, ExprKind::Param(_)) && e.ty.kind == TypeKind::Null;
+    for arg in args.iter_mut().filter(|arg| !typing::is_number(&arg.ty) && !is_open(arg)) {
+        replace(arg, |e| text_number(member_number(e)));
+    }
+}
+
 /// A hexadecimal or bit literal as the number that it is where numbers are wanted; anything else as it is.
 pub fn hexadecimal_number(e: Expr) -> Expr {
     match &e.kind {

@@ -1,13 +1,15 @@
 //! String functions.
 
+use crate::context::StatementContext;
 use crate::convert;
 use crate::exec::Exec;
 use crate::functions::pair_collation;
 use crate::run::Result;
 use planner::expr::{Expr, ExprKind};
 use planner::func::Func;
+use planner::typing::{Class, class, comparison_collation, is_string_class};
 use std::cmp::Ordering;
-use types::{Collation, TypeKind, Value};
+use types::{Collation, ColumnType, TypeKind, Value};
 
 /// The number of an address of four bytes, or of fewer parts: `127.1` is 127.0.0.1.
 fn short_address(text: &[u8]) -> Option<u64> {
@@ -19,6 +21,44 @@ fn short_address(text: &[u8]) -> Option<u64> {
         .collect::<Option<_>>()?;
     let (last, first) = parts.split_last().filter(|(_, first)| first.len() < 4)?;
     Some(first.iter().zip([24, 16, 8]).fold(*last, |address, (part, shift)| address | part << shift))
+}
+
+/// As what FIELD compares: all of its arguments count, not only the two that are compared.
+#[derive(Clone, Copy)]
+enum Alike {
+    /// Integers of 64 bits, whose sign is not looked at.
+    Integers,
+    /// Numbers without an approximate one among them.
+    Exact,
+    Doubles,
+    /// Texts, under the collation of the one that is looked for.
+    Texts(Collation),
+}
+
+impl Alike {
+    fn of(args: &[Expr]) -> Alike {
+        let has = |wanted: Class| args.iter().any(|arg| class(&arg.ty) == wanted);
+        if has(Class::Double) {
+            Alike::Doubles
+        } else if has(Class::Decimal) {
+            Alike::Exact
+        } else if has(Class::Int) {
+            Alike::Integers
+        } else if is_string_class(&args[0].ty) {
+            Alike::Texts(args[0].ty.collation)
+        } else {
+            Alike::Texts(comparison_collation(args.iter()).unwrap_or(Collation::Binary))
+        }
+    }
+
+    fn are_equal(self, (a, a_type): (&Value, &ColumnType), (b, b_type): (&Value, &ColumnType), context: &dyn StatementContext) -> bool {
+        match (self, a, b) {
+            (Alike::Texts(collation), ..) => collation.equal(&convert::text(a, a_type, context), &convert::text(b, b_type, context)),
+            (Alike::Doubles, ..) => convert::to_f64(a, context) == convert::to_f64(b, context),
+            (Alike::Integers, Value::Int(i), Value::UInt(u)) | (Alike::Integers, Value::UInt(u), Value::Int(i)) => *i as u64 == *u,
+            _ => convert::compare(a, b, Collation::Binary, context) == Some(Ordering::Equal),
+        }
+    }
 }
 
 impl Exec<'_> {
@@ -242,9 +282,10 @@ impl Exec<'_> {
                 if v.is_null() {
                     return Ok(Value::Int(0));
                 }
+                let alike = Alike::of(args);
                 for (i, a) in args[1..].iter().enumerate() {
                     let w = self.eval(a)?;
-                    if convert::compare(&v, &w, pair_collation(&args[0], a), &*self.context) == Some(Ordering::Equal) {
+                    if !w.is_null() && alike.are_equal((&v, &args[0].ty), (&w, &a.ty), &*self.context) {
                         return Ok(Value::Int(i as i64 + 1));
                     }
                 }

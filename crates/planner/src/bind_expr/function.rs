@@ -7,7 +7,7 @@ use crate::charsets;
 use crate::conditions::bool_type;
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::{self, Func, Returns};
-use crate::members::{is_text_moment, member_number};
+use crate::members::{is_text_moment, member_number, numbers_beside_numbers, replace, text_number};
 use crate::typing::{self, Class, class};
 use crate::widths;
 use mysql_error::{SqlError, codes};
@@ -116,6 +116,15 @@ impl<'c> Binder<'c> {
                 _ => typing::coercibility_in_union(&args[0]),
             };
             return Ok(Expr::literal(Value::Int(i64::from(rank)), ColumnType { length: 10, ..ColumnType::bigint() }.not_null()));
+        }
+        match func {
+            Func::Field => numbers_beside_numbers(&mut args),
+            Func::Interval => {
+                args.iter_mut()
+                    .filter(|arg| typing::is_string_class(&arg.ty))
+                    .for_each(|arg| replace(arg, |e| text_number(member_number(e))));
+            }
+            _ => {}
         }
         if matches!(func, Func::StrCmp | Func::FindInSet) {
             let collation = self.collation_for(&[&args[0], &args[1]], func.name())?;
