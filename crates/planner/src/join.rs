@@ -5,23 +5,25 @@ mod equal;
 mod factor;
 mod form;
 mod partners;
+mod reads;
 mod search;
 mod turned;
 
 pub use self::form::{key_form, told_apart};
 pub use self::partners::{Partners, Through};
+use self::reads::item_mask;
 use self::search::Search;
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, same, slots_of};
-use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, Subplan, TableNode};
+use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, TableNode};
 use crate::ranges::{Ranges, Said};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
 use record::KeyRestore;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use types::Collation;
 
 /// Items up to which all orders are tried.
@@ -272,29 +274,34 @@ impl<'c> Binder<'c> {
         let mut slots = BTreeSet::new();
         for r in &block.scope.relations {
             slots.extend(r.slots.iter().flatten().copied());
+            slots.extend(r.also.iter().map(|(_, slot)| *slot));
         }
         relations.extend(block.scope.relations);
         let mut trees = block.from;
         trees.iter_mut().for_each(|t| t.shift(offset));
-        // Conditions that reach outside belong to the join, the rest to the block.
-        let mut inside = Vec::new();
-        for c in block.filter {
-            let mut used = Vec::new();
-            slots_of(&c, &self.subplans, &mut used);
-            if used.iter().all(|s| slots.contains(s)) || matches!(c.kind, ExprKind::Subquery(..)) {
-                inside.push(c);
-            } else {
-                on.push(c);
-            }
-        }
-        let group = self.build_group(relations, trees, inside, block.straight);
-        let mut all = slots;
-        collect_slots(&group, &mut all);
+        // Conditions that reach outside belong to the join, the rest to the block. A subquery may become a join of the block.
+        let mut inside = block.filter;
+        on.extend(inside.extract_if(.., |c| self.reads_beside(c, &slots) && !matches!(c.kind, ExprKind::Subquery(..))));
+        trees.iter_mut().for_each(|t| t.lift(&|c| self.reads_beside(c, &slots), &mut on));
+        let mut group = self.build_group(relations, trees, inside, block.straight);
+        collect_slots(&group, &mut slots);
+        // One that became none is tested with the join.
+        let conjuncts = std::mem::take(&mut group.conjuncts).into_iter().zip(std::mem::take(&mut group.tags));
+        let (outside, own): (Vec<_>, Vec<_>) = conjuncts.partition(|(c, _)| self.reads_beside(c, &slots));
+        on.extend(outside.into_iter().map(|(c, _)| c));
+        (group.conjuncts, group.tags) = own.into_iter().unzip();
         let kind = match group.items.as_slice() {
             [Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, .. }] if group.conjuncts.is_empty() => ItemKind::Relation(*r),
             _ => ItemKind::Nest(Box::new(group)),
         };
-        Ok(Item { kind, join: if negated { JoinKind::Anti } else { JoinKind::Semi }, on, slots: all, is_missing: false })
+        Ok(Item { kind, join: if negated { JoinKind::Anti } else { JoinKind::Semi }, on, slots, is_missing: false })
+    }
+
+    /// Whether an expression reads other slots than these.
+    fn reads_beside(&self, e: &Expr, slots: &BTreeSet<Slot>) -> bool {
+        let mut used = Vec::new();
+        slots_of(e, &self.subplans, &mut used);
+        used.iter().any(|s| !slots.contains(s))
     }
 
     /// Plans a group. `blocked` are slots of relations outside that are not read yet.
@@ -320,33 +327,7 @@ impl<'c> Binder<'c> {
 
     fn join_order(&self, relations: &[Relation], group: &Group, blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Vec<Step> {
         let n = group.items.len();
-        let mut search = Search {
-            binder: self,
-            relations,
-            group,
-            blocked,
-            wanted,
-            memo: HashMap::new(),
-            told: Vec::new(),
-            uses: group.conjuncts.iter().map(|c| item_mask(c, group, &self.subplans)).collect(),
-            needs: group
-                .items
-                .iter()
-                .enumerate()
-                .map(|(i, item)| {
-                    let mut mask = 0;
-                    for c in &item.on {
-                        mask |= item_mask(c, group, &self.subplans);
-                    }
-                    if item.join != JoinKind::Inner && mask & !(1 << i) == 0 {
-                        // Nothing to hold on to: after all inner items written before it.
-                        mask |= (1u64 << i) - 1;
-                    }
-                    let lateral = lateral_mask(item, relations, group) & !(1 << i);
-                    if item.join == JoinKind::Inner { lateral } else { mask & !(1 << i) | lateral }
-                })
-                .collect(),
-        };
+        let mut search = Search::new(self, relations, group, blocked, wanted);
         search.follow_hints();
         if n == 1 {
             let (step, _, _) = search.step(0, 0, 1.0);
@@ -522,23 +503,7 @@ impl<'c> Binder<'c> {
     fn foreign_slots(&self, relations: &[Relation], item: &Item, group: &Group, exprs: &[Expr]) -> Vec<Slot> {
         let mut used = Vec::new();
         exprs.iter().for_each(|k| slots_of(k, &self.subplans, &mut used));
-        fn group_exprs(group: &Group, f: &mut dyn FnMut(&Expr)) {
-            group.conjuncts.iter().for_each(&mut *f);
-            for i in &group.items {
-                i.on.iter().for_each(&mut *f);
-                if let ItemKind::Nest(g) = &i.kind {
-                    group_exprs(g, f);
-                }
-            }
-        }
-        if let ItemKind::Nest(g) = &item.kind {
-            group_exprs(g, &mut |e| slots_of(e, &self.subplans, &mut used));
-        }
-        for r in relations {
-            if r.slots.iter().flatten().any(|s| item.slots.contains(s)) {
-                used.extend(r.source.outer_slots().copied());
-            }
-        }
+        item.read_inside(relations, &self.subplans, &mut used);
         used.retain(|s| !group.items.iter().any(|i| i.slots.contains(s)));
         used.sort_unstable();
         used.dedup();
@@ -697,38 +662,6 @@ impl<'c> Binder<'c> {
             }
         }
     }
-}
-
-/// Items of the group whose slots an expression reads.
-fn item_mask(e: &Expr, group: &Group, subplans: &[Subplan]) -> u64 {
-    let mut slots = Vec::new();
-    slots_of(e, subplans, &mut slots);
-    let mut mask = 0;
-    for (i, item) in group.items.iter().enumerate() {
-        if slots.iter().any(|s| item.slots.contains(s)) {
-            mask |= 1 << i;
-        }
-    }
-    mask
-}
-
-/// Items of the group that an item's LATERAL relations read: they come before it.
-fn lateral_mask(item: &Item, relations: &[Relation], group: &Group) -> u64 {
-    fn read(item: &Item, relations: &[Relation], out: &mut BTreeSet<Slot>) {
-        match &item.kind {
-            ItemKind::Relation(r) => {
-                out.extend(relations[*r].source.outer_slots());
-            }
-            ItemKind::Nest(group) => group.items.iter().for_each(|item| read(item, relations, out)),
-        }
-    }
-    let mut slots = BTreeSet::new();
-    read(item, relations, &mut slots);
-    if slots.is_empty() {
-        return 0;
-    }
-    let reads = |other: &Item| !other.slots.is_disjoint(&slots);
-    group.items.iter().enumerate().filter(|(_, other)| reads(other)).fold(0, |mask, (at, _)| mask | 1 << at)
 }
 
 fn collect_slots(group: &Group, out: &mut BTreeSet<Slot>) {

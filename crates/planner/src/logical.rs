@@ -95,6 +95,18 @@ impl JoinTree {
         }
     }
 
+    /// Moves conditions of inner joins to where they are tested of all that the tree yields: not from below the side of an outer join that may be NULL.
+    pub fn lift(&mut self, test: &dyn Fn(&Expr) -> bool, out: &mut Vec<Expr>) {
+        match self {
+            JoinTree::Relation(_) => {}
+            JoinTree::Inner { parts, on, .. } => {
+                out.extend(on.extract_if(.., |c| test(c)));
+                parts.iter_mut().for_each(|p| p.lift(test, out));
+            }
+            JoinTree::Left { left, .. } => left.lift(test, out),
+        }
+    }
+
     /// Adds an offset to the relation numbers.
     pub fn shift(&mut self, by: usize) {
         match self {

@@ -333,13 +333,7 @@ impl<'c> Binder<'c> {
         // Conditions of joins must not reach outside; inner ones are moved to the filter first.
         let mut filter = block.filter.clone();
         let mut from = block.from.clone();
-        fn lift(tree: &mut JoinTree, filter: &mut Vec<Expr>) {
-            if let JoinTree::Inner { parts, on, .. } = tree {
-                filter.append(on);
-                parts.iter_mut().for_each(|p| lift(p, filter));
-            }
-        }
-        from.iter_mut().for_each(|t| lift(t, &mut filter));
+        from.iter_mut().for_each(|t| t.lift(&|_| true, &mut filter));
         fn outer_in_left(tree: &JoinTree, test: &dyn Fn(&Expr) -> bool) -> bool {
             match tree {
                 JoinTree::Relation(_) => false,

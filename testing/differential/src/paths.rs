@@ -138,12 +138,23 @@ fn asked_of_subquery(r: &mut Random, table: &str, name: &str) -> Node {
     let also = if r.coin() { String::new() } else { format!(" AND q.c {} {table}.{}", r.pick(&["=", "=", "<"]), r.pick(&["a", "b", "c"])) };
     let rows = format!("FROM {other} AS q WHERE {MARK}{also}");
     let not = r.pick(&["", "NOT "]);
-    let template = match r.below(6) {
+    // A subquery within, which reads the columns of the outermost query, too.
+    let (third, within) = (r.pick(&["p2", "p3"]), r.pick(&["a", "b", "c"]));
+    let joined = format!("q.c = w.c AND w.{within} = {table}.{within}");
+    let template = match r.below(9) {
         0 | 1 => format!("{table}.{name} {not}IN (SELECT q.{name} {rows})"),
         2 => format!("{not}EXISTS (SELECT 1 {rows} AND q.{name} = {table}.{name})"),
         3 => format!("{table}.{name} {} {} (SELECT q.{name} {rows})", r.pick(&["=", "<", ">=", "<>"]), r.pick(&["ANY", "ALL"])),
         4 => format!("{table}.{name} <= (SELECT {}(q.{name}) {rows})", r.pick(&["MIN", "MAX"])),
-        _ => format!("({table}.{name}, {table}.c) {not}IN (SELECT q.{name}, q.c {rows})"),
+        5 => format!("({table}.{name}, {table}.c) {not}IN (SELECT q.{name}, q.c {rows})"),
+        6 => format!("{not}EXISTS (SELECT 1 {rows} AND {}EXISTS (SELECT 1 FROM {third} AS w WHERE {joined}))", r.pick(&["", "NOT "])),
+        7 => format!("{table}.{name} {not}IN (SELECT q.{name} {rows} AND q.c IN (SELECT w.c FROM {third} AS w WHERE {joined}))"),
+        _ => {
+            let join = r.pick(&["JOIN", "LEFT JOIN"]);
+            format!(
+                "{not}EXISTS (SELECT 1 FROM {other} AS q {join} {third} AS w ON {joined} WHERE {MARK}{also} AND q.{name} = {table}.{name})"
+            )
+        }
     };
     Node::new(Sort::Scalar, template, vec![condition(r, &["q"], 0)])
 }

@@ -1,7 +1,8 @@
 //! The order of a join: all orders of few items, the cheapest next one of many.
 
+use super::reads::item_mask;
 use super::turned::hash_cost;
-use super::{Group, ItemKind, Step, item_mask, lateral_mask};
+use super::{Group, ItemKind, Step};
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
@@ -30,8 +31,25 @@ pub(super) struct Search<'s, 'c> {
     pub(super) memo: HashMap<(usize, u64), (Option<Path>, f64, f64)>,
     pub(super) uses: Vec<u64>,
     pub(super) needs: Vec<u64>,
+    /// Items that an item reads inside (`reads.rs`).
+    inside: Vec<u64>,
     /// Pairs of items of which rows have told how many belong together (`partners.rs`).
     pub(super) told: Vec<u64>,
+}
+
+impl<'s, 'c> Search<'s, 'c> {
+    pub(super) fn new(
+        binder: &'s Binder<'c>,
+        relations: &'s [Relation],
+        group: &'s Group,
+        blocked: &'s BTreeSet<Slot>,
+        wanted: Option<Wanted<'s>>,
+    ) -> Search<'s, 'c> {
+        let uses = group.conjuncts.iter().map(|c| item_mask(c, group, &binder.subplans)).collect();
+        let inside = group.inside(relations, &binder.subplans);
+        let needs = group.needs(&inside, &binder.subplans);
+        Search { binder, relations, group, blocked, wanted, memo: HashMap::new(), told: Vec::new(), uses, needs, inside }
+    }
 }
 
 impl Search<'_, '_> {
@@ -97,7 +115,7 @@ impl Search<'_, '_> {
     /// Whether a table of an item's rows can be probed, and if so whether by a column of what is placed: by constants alone each row meets all of it.
     fn hashable(&self, item: usize, placed: u64) -> Option<bool> {
         let bit = 1u64 << item;
-        if lateral_mask(&self.group.items[item], self.relations, self.group) & !bit != 0 {
+        if self.inside[item] != 0 {
             // Other rows for each row: there is nothing to build a table of.
             return None;
         }
@@ -153,17 +171,7 @@ impl Search<'_, '_> {
                 let mut group = (**group).clone();
                 group.conjuncts.extend(conditions);
                 let outside: BTreeSet<Slot> = blocked.difference(&it.slots).copied().collect();
-                let mut inner = Search {
-                    binder: self.binder,
-                    relations: self.relations,
-                    group: &group,
-                    blocked: &outside,
-                    wanted: None,
-                    memo: HashMap::new(),
-                    told: Vec::new(),
-                    uses: group.conjuncts.iter().map(|c| item_mask(c, &group, &self.binder.subplans)).collect(),
-                    needs: (0..group.items.len()).map(|at| lateral_mask(&group.items[at], self.relations, &group) & !(1 << at)).collect(),
-                };
+                let mut inner = Search::new(self.binder, self.relations, &group, &outside, None);
                 let (cost, rows) = inner.greedy_cost();
                 (None, cost, rows)
             }
