@@ -584,18 +584,10 @@ impl<'c> Binder<'c> {
         }
         self.pad_conditions(&mut trees, &mut filter, &mut order);
         let mut relations: Vec<Relation> = self.scope().relations.clone();
-        // Kept rows travel in slots of their own.
         let mut group = self.build_group(&mut relations, trees, filter, self.hints.fixed_order);
         group.hints = std::mem::take(&mut self.scope().join_hints);
         self.plan_waiting(&mut relations, &mut group)?;
-        for item in &mut group.items {
-            if let crate::join::ItemKind::Relation(r) = item.kind
-                && let Some(slot) = relations[r].keep_row
-            {
-                item.slots.insert(slot);
-                item.slots.insert(slot + 1);
-            }
-        }
+        group.keep_rows(&relations);
         let wanted = Wanted { order: &order, limit: limit.as_ref().map(|_| 1000.0), sort_cost: 0.3 };
         let planned = self.plan_group(&relations, &group, &BTreeSet::new(), (!order.is_empty()).then_some(wanted))?;
         let mut node = planned.node;

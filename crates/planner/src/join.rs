@@ -94,6 +94,33 @@ pub struct PlannedGroup {
     pub ordered: bool,
 }
 
+impl Item {
+    /// Whether rows of it are locked, or kept to be changed: only those that are asked for may be read then.
+    fn is_locked(&self, relations: &[Relation]) -> bool {
+        match &self.kind {
+            ItemKind::Relation(r) => relations[*r].lock != LockMode::None || relations[*r].keep_row.is_some(),
+            ItemKind::Nest(group) => group.items.iter().any(|item| item.is_locked(relations)),
+        }
+    }
+}
+
+impl Group {
+    /// Rows that are kept travel in slots of their own. They belong to all nests around the relation, too: where such a nest has no partner there is no row.
+    /// The slots.
+    pub fn keep_rows(&mut self, relations: &[Relation]) -> Vec<Slot> {
+        let mut all = Vec::new();
+        for item in &mut self.items {
+            let kept = match &mut item.kind {
+                ItemKind::Relation(r) => relations[*r].keep_row.into_iter().flat_map(|slot| [slot, slot + 1]).collect(),
+                ItemKind::Nest(nest) => nest.keep_rows(relations),
+            };
+            item.slots.extend(&kept);
+            all.extend(kept);
+        }
+        all
+    }
+}
+
 impl<'c> Binder<'c> {
     /// Builds a group of FROM trees and WHERE conjuncts. Relations of subqueries that become joins are added to `relations`.
     pub fn build_group(&mut self, relations: &mut Vec<Relation>, trees: Vec<JoinTree>, filter: Vec<Expr>, straight: bool) -> Group {

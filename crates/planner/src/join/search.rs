@@ -7,7 +7,7 @@ use crate::access::{Path, Wanted};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
 use crate::hints::Place;
-use crate::plan::{JoinKind, LockMode};
+use crate::plan::JoinKind;
 use crate::switches::Switch;
 use std::collections::{BTreeSet, HashMap};
 
@@ -64,10 +64,7 @@ impl Search<'_, '_> {
             _ => per_row,
         };
         let join = self.group.items[item].join;
-        let locked = match &self.group.items[item].kind {
-            ItemKind::Relation(r) => self.relations[*r].lock != LockMode::None || self.relations[*r].keep_row.is_some(),
-            ItemKind::Nest(_) => false,
-        };
+        let locked = self.group.items[item].is_locked(self.relations);
         // Where all rows are read for each row, it is once at least, whatever the estimate: but for a table without rows nothing is.
         let executions = if is_keyed || rows < NO_ROWS { rows } else { rows.max(1.0) };
         let mut cost = executions * per_row;

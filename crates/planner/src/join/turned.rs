@@ -3,7 +3,7 @@
 use super::{BUILD_COST, Group, ItemKind, PROBE_COST};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
-use crate::plan::{HashJoin, JoinKind, LockMode};
+use crate::plan::{HashJoin, JoinKind};
 
 /// Rows of an item from which on it pays to look.
 const ITEM_ROWS_MIN: f64 = 1000.0;
@@ -19,10 +19,7 @@ pub(super) fn hash_cost(rows: f64, item_rows: f64, turned: bool) -> f64 {
 impl Group {
     /// Whether a hash join of so many rows of `placed` items with an item is turned. The order in which tables are read changes: nobody may have asked for it.
     pub(super) fn turns(&self, relations: &[Relation], placed: u64, item: usize, rows: f64, item_rows: f64) -> bool {
-        let reads = |at: usize| match self.items[at].kind {
-            ItemKind::Relation(r) => relations[r].lock == LockMode::None && relations[r].keep_row.is_none(),
-            ItemKind::Nest(_) => false,
-        };
+        let reads = |at: usize| matches!(self.items[at].kind, ItemKind::Relation(_)) && !self.items[at].is_locked(relations);
         let members = (0..self.items.len()).filter(|at| placed >> at & 1 == 1 || *at == item);
         self.items[item].join == JoinKind::Inner
             && item_rows >= ITEM_ROWS_MIN
