@@ -382,22 +382,27 @@ impl<'c> Binder<'c> {
         let mut rows = 1.0;
         let mut cost = 0.0;
         let mut ordered = false;
+        let asked_last: Vec<bool> = group.conjuncts.iter().map(|c| self.is_asked_last(c)).collect();
         // Conditions without any relation are tested once, before everything.
         let mut first = Vec::new();
-        for (i, c) in group.conjuncts.iter().enumerate() {
-            if masks[i] == 0 && !is_true_literal(c) {
+        for (i, c) in group.conjuncts.iter().enumerate().filter(|(i, _)| masks[*i] == 0 && !asked_last[*i]) {
+            if !is_true_literal(c) {
                 first.push(c.clone());
             }
-            used[i] |= masks[i] == 0;
+            used[i] = true;
         }
         for (at, step) in order.iter().enumerate() {
             let item = &group.items[step.item];
             let bit = 1u64 << step.item;
             let now = placed | bit;
-            let now_ready: Vec<usize> = (0..masks.len()).filter(|i| !used[*i] && masks[*i] & !now == 0).collect();
+            let is_last = at + 1 == order.len();
+            let is_ready = |i: &usize| !used[*i] && if asked_last[*i] { is_last } else { masks[*i] & !now == 0 };
+            let now_ready: Vec<usize> = (0..masks.len()).filter(is_ready).collect();
             now_ready.iter().for_each(|i| used[*i] = true);
             let (mut ready, mut checks) = (Vec::new(), Vec::new());
             for (i, counts) in group.tested(now_ready.into_iter(), step.item) {
+                // What is asked last is asked of joined rows: what finds the item's rows may keep them, with whether they pass.
+                let counts = counts && !(asked_last[i] && order.len() > 1);
                 if counts { &mut ready } else { &mut checks }.push(group.conjuncts[i].clone());
             }
             // Slots that are not available while this item is read.
@@ -439,8 +444,8 @@ impl<'c> Binder<'c> {
                     }
                 }
                 own_blocked.extend(item.slots.iter().copied());
-                let (own, joint): (Vec<Expr>, Vec<Expr>) =
-                    conditions.into_iter().partition(|c| item_mask(c, group, &self.subplans) & !bit == 0);
+                let is_own = |c: &Expr| item_mask(c, group, &self.subplans) & !bit == 0 && !self.is_asked_last(c);
+                let (own, joint): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_own);
                 let mut build_exprs = own.clone();
                 let (build, build_rows, build_cost, _) = self.item_node(relations, item, own, &own_blocked, None)?;
                 let mut probe_keys = Vec::new();
@@ -519,6 +524,12 @@ impl<'c> Binder<'c> {
         Ok(PlannedGroup { node, rows: rows.max(0.0), cost, ordered })
     }
 
+    /// Whether a condition is tested of each row that all others leave, as it may tell otherwise each time: it calls for random numbers, assigns a variable, or
+    /// reads one that the statement assigns.
+    pub(crate) fn is_asked_last(&self, condition: &Expr) -> bool {
+        condition.any(&mut |e| e.is_volatile_call() || matches!(e.kind, ExprKind::AssignVariable(..)) || self.is_reassigned(e))
+    }
+
     /// A slot for numbers of rows, to sort by.
     fn number_key(&mut self) -> SortKey {
         let ty = types::ColumnType::bigint();
@@ -539,6 +550,9 @@ impl<'c> Binder<'c> {
 
     fn hash_key(&self, c: &Expr, group: &Group, bit: u64) -> Option<(Expr, Expr, Collation, KeyForm)> {
         let ExprKind::Compare(CmpOp::Eq, collation, a, b) = &c.kind else { return None };
+        if self.is_asked_last(c) {
+            return None;
+        }
         let (ma, mb) = (item_mask(a, group, &self.subplans), item_mask(b, group, &self.subplans));
         let (probe, own) = if mb == bit && ma & bit == 0 {
             (a, b)

@@ -99,7 +99,9 @@ impl Binder<'_> {
         if grouped.is_empty() && aggregates.is_empty() {
             return None;
         }
-        if t.filter.as_ref().is_some_and(is_run_for_each_row) {
+        // What runs a query for each row, or may answer otherwise whatever the row is.
+        let is_asked_of_each = |e: &Expr| self.is_asked_last(e) || e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)));
+        if t.filter.as_ref().is_some_and(is_asked_of_each) {
             return None;
         }
         let mut filtered = Vec::new();
@@ -235,15 +237,6 @@ fn ends(asked: &Asked, descending: bool) -> GroupEnds {
         (false, true) if descending => GroupEnds::First,
         _ => GroupEnds::Last,
     }
-}
-
-/// Whether a condition may answer otherwise for each row, whatever the row, or runs a query for it.
-fn is_run_for_each_row(condition: &Expr) -> bool {
-    condition.any(&mut |e| match e.kind {
-        ExprKind::Subquery(..) => true,
-        ExprKind::Func(function, _) => function.is_volatile(),
-        _ => false,
-    })
 }
 
 /// Whether a condition may tell rows apart whose keys are the same: it reads a column whose keys do not give its values back (`'x'` and `'X'`), and does not

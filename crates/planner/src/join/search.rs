@@ -45,7 +45,9 @@ impl<'s, 'c> Search<'s, 'c> {
         blocked: &'s BTreeSet<Slot>,
         wanted: Option<Wanted<'s>>,
     ) -> Search<'s, 'c> {
-        let uses = group.conjuncts.iter().map(|c| item_mask(c, group, &binder.subplans)).collect();
+        // What is asked after all joins tells nothing of their order.
+        let used = |c: &Expr| if binder.is_asked_last(c) { 0 } else { item_mask(c, group, &binder.subplans) };
+        let uses = group.conjuncts.iter().map(used).collect();
         let inside = group.inside(relations, &binder.subplans);
         let needs = group.needs(&inside, &binder.subplans);
         Search { binder, relations, group, blocked, wanted, memo: HashMap::new(), told: Vec::new(), uses, needs, inside }
