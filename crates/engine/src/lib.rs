@@ -114,7 +114,7 @@ pub use slots::TransactionInfo;
 pub use staged::Staged;
 pub use statistics::IndexFigures;
 pub use status::EngineStatus;
-pub use table::{Index, IndexSpec, Table, TableSpec};
+pub use table::{Index, IndexSpec, Table, TableSpec, align_to_series};
 pub use wal::FlushPolicy;
 pub use write::{Modified, Modify, OnDuplicate};
 

@@ -270,7 +270,7 @@ fn encode_parts(row: RowRef<'_>, parts: &[KeyPart], out: &mut Vec<u8>) -> Result
 }
 
 /// Smallest value of `offset + n * increment` that is at least `at_least`. An offset above the increment counts as none (MySQL ignores it).
-fn align_to_series(at_least: u64, increment: u64, offset: u64) -> u64 {
+pub fn align_to_series(at_least: u64, increment: u64, offset: u64) -> u64 {
     let offset = if offset > increment || offset == 0 { 1 } else { offset };
     if at_least <= offset {
         return offset;

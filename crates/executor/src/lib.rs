@@ -50,6 +50,7 @@ mod window;
 pub use analysis::analyze;
 pub use batch::column::{Column, Data, Strings};
 pub use batch::{Block, Field, Placed};
+pub use change::auto_increment::counter_value;
 pub use change::load::{LoadLines, LoadRow, LoadText};
 pub use change::rules::RuleRun;
 pub use computed::{GeneratedColumns, strictly, take_failure};

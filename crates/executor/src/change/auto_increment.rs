@@ -11,7 +11,8 @@
 use crate::context::{AutoIncrementSettings, FORCED, StatementContext};
 use crate::run::Result;
 use catalog::TableEntry;
-use types::{SqlMode, TypeKind, Value};
+use mysql_error::SqlError;
+use types::{ColumnType, SqlMode, TypeKind, Value};
 
 /// Values that a bulk insert takes at once at most.
 const BULK_MAX: u64 = 65_535;
@@ -158,17 +159,20 @@ impl AutoIncrement {
         }
         let id = self.reserved.0;
         self.reserved = (id.saturating_add(increment), self.reserved.1 - 1);
-        let column = &entry.def.columns[at];
-        let max = column.ty.integer_range().map_or(u64::MAX as i128, |(_, high)| high);
-        if i128::from(id) > max || id == u64::MAX {
-            return Err(mysql_error::SqlError::with_message(1467, "Failed to read auto-increment value from storage engine").into());
-        }
-        let value = match column.ty.kind {
-            TypeKind::Double => Value::Double(id as f64),
-            TypeKind::Float => Value::Float(id as f32),
-            _ if column.ty.unsigned => Value::UInt(id),
-            _ => Value::Int(id as i64),
-        };
-        Ok(Some((id, value)))
+        Ok(Some((id, counter_value(&entry.def.columns[at].ty, id)?)))
     }
+}
+
+/// A number of the counter as a value of its column; an error when the column cannot hold it.
+pub fn counter_value(ty: &ColumnType, id: u64) -> std::result::Result<Value, SqlError> {
+    let max = ty.integer_range().map_or(u64::MAX as i128, |(_, high)| high);
+    if i128::from(id) > max || id == u64::MAX {
+        return Err(SqlError::with_message(1467, "Failed to read auto-increment value from storage engine"));
+    }
+    Ok(match ty.kind {
+        TypeKind::Double => Value::Double(id as f64),
+        TypeKind::Float => Value::Float(id as f32),
+        _ if ty.unsigned => Value::UInt(id),
+        _ => Value::Int(id as i64),
+    })
 }

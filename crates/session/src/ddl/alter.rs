@@ -4,7 +4,7 @@
 //! dropped and changed, columns added, positions; then indexes dropped, renamed, added.
 
 use super::check::{alter_checks, follow_table_name, judges_anew};
-use super::convert::value_of_new_column;
+use super::convert::{keeps_counter, value_of_new_column};
 use super::create_table::{check_columns, check_size, define_key};
 use super::data_type::{resolve_collation, smallest_text, variable_length, warn_of_charset};
 use super::definition::{Definer, DraftColumn, define_column, define_default};
@@ -506,8 +506,11 @@ impl Draft {
         if let Some(comment) = &self.options.comment {
             new.comment = comment.clone();
         }
-        if let Some(start) = self.options.auto_increment {
-            new.auto_increment_start = start.max(1);
+        match self.options.auto_increment {
+            Some(start) => new.auto_increment_start = start.max(1),
+            // Another column's numbers begin anew.
+            None if !keeps_counter(old, &new, &from) => new.auto_increment_start = 1,
+            None => {}
         }
         self.options.apply_shown(&mut new.shown_options);
         check_size(&new)?;

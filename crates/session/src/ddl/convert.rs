@@ -1,7 +1,7 @@
 //! Rows of a table as rows of its new definition.
 
 use catalog::{CatalogError, DefaultValue, TableDef};
-use executor::{RuleRun, StatementContext};
+use executor::{AutoIncrementSettings, RuleRun, StatementContext};
 use mysql_error::{SqlError, Warning, codes};
 use planner::typing::has_members;
 use record::{RowLayout, RowRef};
@@ -23,8 +23,39 @@ enum Source {
     NumberText(usize),
     /// This value for every row.
     Constant(Value),
-    /// Numbers from 1 on: an AUTO_INCREMENT column that is new.
+    /// The counter's numbers: an AUTO_INCREMENT column that is new.
     Number,
+}
+
+/// The numbers of a column that becomes AUTO_INCREMENT: as INSERT of all rows would give them.
+struct Numbers {
+    next: u64,
+    series: AutoIncrementSettings,
+}
+
+impl Numbers {
+    fn take(&mut self, column: &catalog::ColumnDef) -> Result<Value, SqlError> {
+        let number = engine::align_to_series(self.next, self.series.increment, self.series.offset);
+        self.next = number.saturating_add(1);
+        executor::counter_value(&column.ty, number)
+    }
+
+    /// A row has brought its own: those to come are larger.
+    fn note(&mut self, value: &Value) {
+        let number = match value {
+            Value::Int(number) => u64::try_from(*number).unwrap_or(0),
+            Value::UInt(number) => *number,
+            Value::Double(number) => *number as u64,
+            Value::Float(number) => *number as u64,
+            _ => 0,
+        };
+        self.next = self.next.max(number.saturating_add(1));
+    }
+}
+
+/// Whether the column that is to be AUTO_INCREMENT was it before: then its values stay, a zero, too, and the counter goes on.
+pub(super) fn keeps_counter(old: &TableDef, new: &TableDef, from: &[Option<usize>]) -> bool {
+    new.auto_increment_column().and_then(|column| from[column]).is_some_and(|at| old.columns[at].auto_increment)
 }
 
 /// Converts rows one after the other.
@@ -32,19 +63,20 @@ pub(super) struct RowConverter<'a> {
     new: &'a TableDef,
     layout: RowLayout,
     sources: Vec<Source>,
-    mode: SqlMode,
-    zone: &'a dyn LocalTime,
-    now_micros: i64,
+    /// Whose statement it is.
+    context: &'a mut dyn StatementContext,
     /// Rows converted.
     pub rows: u64,
-    next_number: u64,
+    numbers: Numbers,
+    /// The column whose empty values get numbers: one that becomes AUTO_INCREMENT.
+    numbered: Option<usize>,
     values: Vec<Value>,
     /// What was adjusted in non-strict mode.
     pub warnings: Vec<Warning>,
     /// Why the conversion ended early.
     pub failure: Option<SqlError>,
     /// What the definition computes of a row and asks of it.
-    pub rules: Option<(RuleRun<'a>, &'a mut dyn StatementContext)>,
+    pub rules: Option<RuleRun<'a>>,
     is_new: Vec<bool>,
 }
 
@@ -105,14 +137,16 @@ fn now_value(column: &catalog::ColumnDef, now_micros: i64, zone: &dyn LocalTime)
 
 impl<'a> RowConverter<'a> {
     /// A converter to `new`, whose columns come from the old ones at `from`.
-    pub fn new(old: &TableDef, new: &'a TableDef, from: &[Option<usize>], mode: SqlMode, zone: &'a dyn LocalTime, now_micros: i64) -> Self {
+    pub fn new(old: &TableDef, new: &'a TableDef, from: &[Option<usize>], context: &'a mut dyn StatementContext) -> Self {
+        let now_micros = context.statement_micros();
+        let numbered = new.auto_increment_column().filter(|_| !keeps_counter(old, new, from));
         let types: Vec<_> = new.columns.iter().map(|column| column.ty.clone()).collect();
         let sources = new
             .columns
             .iter()
             .zip(from)
             .map(|(column, from)| match from {
-                Some(at) if old.columns[*at].ty == column.ty && column.auto_increment == old.columns[*at].auto_increment => {
+                Some(at) if old.columns[*at].ty == column.ty && (old.columns[*at].auto_increment || !column.auto_increment) => {
                     Source::Same(*at)
                 }
                 // Computed when the other columns have their values.
@@ -125,18 +159,17 @@ impl<'a> RowConverter<'a> {
                     None => Source::Convert(*at),
                 },
                 None if column.auto_increment => Source::Number,
-                None => Source::Constant(value_of_new_column(column, now_micros, zone)),
+                None => Source::Constant(value_of_new_column(column, now_micros, &*context)),
             })
             .collect();
         RowConverter {
             new,
             layout: RowLayout::new(&types, new.schema_version),
             sources,
-            mode,
-            zone,
-            now_micros,
             rows: 0,
-            next_number: new.auto_increment_start.max(1),
+            numbers: Numbers { next: new.auto_increment_start.max(1), series: context.auto_increment() },
+            numbered,
+            context,
             values: Vec::with_capacity(types.len()),
             warnings: Vec::new(),
             failure: None,
@@ -160,27 +193,28 @@ impl<'a> RowConverter<'a> {
 
     fn fill_values(&mut self, row: RowRef<'_>) -> Result<(), SqlError> {
         self.values.clear();
-        for (column, source) in self.new.columns.iter().zip(&self.sources) {
+        let mode = self.context.sql_mode();
+        for (no, (column, source)) in self.new.columns.iter().zip(&self.sources).enumerate() {
             let unreadable = || SqlError::with_message(1712, "Index is corrupted: a row cannot be read");
             // It may be a generated column whose expression fails.
             let read = |at: usize| row.value(at).map_err(|_| executor::take_failure().unwrap_or_else(unreadable));
             let value = match source {
                 Source::Same(at) => read(*at)?,
                 Source::Constant(value) => value.clone(),
-                Source::Number => numbered(column, &mut self.next_number)?,
+                Source::Number => self.numbers.take(column)?,
                 Source::Convert(at) | Source::Recode(at, ..) | Source::Moment(at, _) | Source::Member(at, _) | Source::NumberText(at) => {
                     let value = match (read(*at)?, source) {
-                        (value, Source::Moment(_, digits)) => moment_text(value, *digits, self.zone),
+                        (value, Source::Moment(_, digits)) => moment_text(value, *digits, &*self.context),
                         (Value::Bytes(text), Source::Member(_, from)) => from.member_number(&text).map_or(Value::Bytes(text), Value::UInt),
                         (value, Source::NumberText(_)) => number_text(value),
                         (Value::Bytes(text), Source::Recode(_, from, to)) => Value::bytes(executor::to_charset(text.into_vec(), from, *to)),
                         (value, _) => value,
                     };
-                    let empty = value.is_null() || matches!(value, Value::Int(0) | Value::UInt(0));
-                    if column.auto_increment && empty && !self.mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO) {
-                        numbered(column, &mut self.next_number)?
+                    let becomes_counter = self.numbered == Some(no);
+                    if becomes_counter && value.is_null() {
+                        self.numbers.take(column)?
                     } else {
-                        let strict = self.mode.is_strict();
+                        let strict = mode.is_strict();
                         if value.is_null() && !column.ty.nullable && strict {
                             return Err(codes::invalid_use_of_null());
                         }
@@ -190,22 +224,30 @@ impl<'a> RowConverter<'a> {
                             value
                         };
                         let mut context = StoreContext {
-                            mode: self.mode,
+                            mode,
                             strict,
                             column: &column.name,
                             row: self.rows,
-                            zone: self.zone,
-                            now_micros: self.now_micros,
+                            zone: &*self.context,
+                            now_micros: self.context.statement_micros(),
                             warnings: &mut self.warnings,
                         };
-                        store_convert(value, &column.ty, &mut context)?
+                        let value = store_convert(value, &column.ty, &mut context)?;
+                        if becomes_counter && is_zero(&value) && !mode.contains(SqlMode::NO_AUTO_VALUE_ON_ZERO) {
+                            self.numbers.take(column)?
+                        } else {
+                            if becomes_counter {
+                                self.numbers.note(&value);
+                            }
+                            value
+                        }
                     }
                 }
             };
             self.values.push(value);
         }
-        if let Some((rules, context)) = &mut self.rules {
-            rules.complete(&mut self.values, self.rows, |at| self.is_new[at], *context).map_err(|error| match error {
+        if let Some(rules) = &mut self.rules {
+            rules.complete(&mut self.values, self.rows, |at| self.is_new[at], self.context).map_err(|error| match error {
                 executor::Error::Sql(error) => error,
                 error => SqlError::with_message(1105, format!("{error:?}")),
             })?;
@@ -232,12 +274,12 @@ fn document(value: Value, column: &catalog::ColumnDef, row: u64, table: &str) ->
     })
 }
 
-fn numbered(column: &catalog::ColumnDef, next: &mut u64) -> Result<Value, SqlError> {
-    let number = *next;
-    *next += 1;
-    let (_, max) = column.ty.integer_range().unwrap_or((0, i128::from(u64::MAX)));
-    if i128::from(number) > max {
-        return Err(SqlError::with_message(1467, "Failed to read auto-increment value from storage engine"));
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Int(number) => *number == 0,
+        Value::UInt(number) => *number == 0,
+        Value::Double(number) => *number == 0.0,
+        Value::Float(number) => *number == 0.0,
+        _ => false,
     }
-    Ok(if column.ty.unsigned { Value::UInt(number) } else { Value::Int(number as i64) })
 }

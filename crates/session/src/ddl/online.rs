@@ -4,7 +4,7 @@
 //! The engine's part and why it is right: `docs/design/online-index.md`.
 
 use super::alter::counter_for;
-use super::convert::RowConverter;
+use super::convert::{RowConverter, keeps_counter};
 use super::create_table::forget_history;
 use super::foreign_keys::AwaitedParents;
 use super::{DdlGuard, LockedTable};
@@ -12,7 +12,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
 use catalog::{Catalog, CatalogError, Change, CopiedRows, OnlineAlter, Renamed, TableDef, TableEntry};
 use engine::{BuildLimits, BuildProgress, Direction, Isolation, KeyRange, Read, Session, Step};
-use executor::{RuleRun, StatementContext};
+use executor::RuleRun;
 use lock_manager::LockError;
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait, Lowered, LoweredGuard};
 use mysql_error::SqlError;
@@ -142,7 +142,7 @@ fn in_place(
         let changed = shared.catalog.alter_table_renaming(&mut session.engine, &table.entry, new, Change::InPlace, renamed);
         return changed.map_err(|error| session.catalog_error(error));
     }
-    let work = Work { catalog: &shared.catalog, table, renamed, counter: None, lock_wait: lock_wait(session), beside };
+    let work = Work { catalog: &shared.catalog, table, renamed, counter: Counter::GoesOn, lock_wait: lock_wait(session), beside };
     let (limits, progress) = (limits(session), Arc::new(BuildProgress::default()));
     let _shown = shared.stages.begin(session.core.connection.id(), &progress);
     let begun = shared.catalog.begin_online(&table.entry, new, limits, progress);
@@ -162,9 +162,13 @@ pub(super) struct TableCopy<'a> {
 /// Copies a table; returns how many rows were converted.
 pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: TableCopy<'_>, beside: &Beside<'_>) -> Result<u64, Outcome> {
     let TableCopy { mut new, from, renamed, counter } = copy;
-    let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
-    let zone = session.core.settings.zone.clone();
     let shared = Arc::clone(session.shared());
+    let counter = match counter {
+        // Of the definition: as written, or from the beginning.
+        _ if !keeps_counter(&table.entry.def, &new, from) => Counter::Begins(new.auto_increment_start),
+        Some(wanted) => Counter::Wanted(wanted),
+        None => Counter::GoesOn,
+    };
     // An index that stands has kept its tree.
     let keeps_key = !new.indexes[0].id.is_none();
     for index in &mut new.indexes {
@@ -177,8 +181,8 @@ pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: Table
     let work = Work { catalog: &shared.catalog, table, renamed, counter, lock_wait: lock_wait(session), beside };
     let (limits, progress) = (limits(session), Arc::new(BuildProgress::default()));
     let _shown = shared.stages.begin(session.core.connection.id(), &progress);
-    let mut converter = RowConverter::new(&table.entry.def, &target, from, mode, &*zone, now_micros);
-    converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
+    let mut converter = RowConverter::new(&table.entry.def, &target, from, &mut session.core);
+    converter.rules = rules;
     let done = {
         let convert = Box::new(|row: RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
         let begun = shared.catalog.begin_copy(&table.entry, new, CopiedRows { convert, keeps_key }, limits, progress);
@@ -190,13 +194,24 @@ pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: Table
     result.map(|()| rows)
 }
 
+/// Where the AUTO_INCREMENT counter of a copy begins, unless rows have larger values.
+#[derive(Clone, Copy)]
+enum Counter {
+    /// Where the old table's has come to by then.
+    GoesOn,
+    /// Where the statement says, of a column that has had it before.
+    Wanted(u64),
+    /// There, whatever the old table's was: it is another column's.
+    Begins(u64),
+}
+
 /// What a change that was begun needs to come to its end.
 struct Work<'a> {
     catalog: &'a Catalog,
     table: &'a LockedTable,
     renamed: &'a [Renamed],
-    /// AUTO_INCREMENT as written, for a copy.
-    counter: Option<u64>,
+    /// Where the counter of a copy begins.
+    counter: Counter,
     /// How long it waits for those who use the table.
     lock_wait: Duration,
     beside: &'a Beside<'a>,
@@ -210,12 +225,17 @@ impl Work<'_> {
         let built = self.build_and_raise(session, &mut alter, &lowered);
         drop(lowered);
         let looked = built.and_then(|()| self.look_again(session, alter.definition()));
-        let ready = looked.and_then(|()| match self.counter {
-            // Not before nobody adds rows any more.
-            Some(wanted) => {
-                counter_for(session, &self.table.entry, wanted).map(|counter| alter.set_counter(counter)).map_err(Failure::Engine)
+        let ready = looked.and_then(|()| {
+            match self.counter {
+                Counter::GoesOn => {}
+                // Not before nobody adds rows any more.
+                Counter::Wanted(wanted) => {
+                    let counter = counter_for(session, &self.table.entry, wanted).map_err(Failure::Engine)?;
+                    alter.set_counter(counter);
+                }
+                Counter::Begins(first) => alter.set_counter(first),
             }
-            None => Ok(()),
+            Ok(())
         });
         match ready {
             Ok(()) => Ok(self.catalog.finish_online(session, &self.table.entry, alter, self.renamed)?),

@@ -6,7 +6,7 @@
 //! 3. Nothing here takes a lock of the server or of definitions: FLUSH TABLES WITH READ LOCK, LOCK TABLES and LOCK INSTANCE FOR BACKUP do not hold it up.
 
 use super::alter::{Draft, Wishes};
-use super::convert::RowConverter;
+use super::convert::{RowConverter, keeps_counter};
 use super::create_select::{self, Selected};
 use super::create_table::{define, define_like, exists, forget_history, until_fresh};
 use super::foreign_keys::WrittenKey;
@@ -209,7 +209,7 @@ fn alter(
     let (mut new, from, warnings) = draft.finish(old, &[])?;
     session.ddl_warnings(warnings);
     foreign_keys::check_key_columns(&new)?;
-    if draft.wanted_counter().is_none() {
+    if draft.wanted_counter().is_none() && keeps_counter(old, &new, &from) {
         new.auto_increment_start = entry.storage.auto_increment();
     }
     let affected = copy(session, entry, new, &from)?;
@@ -234,9 +234,7 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
         let waited = session.engine.engine().wait_for_recovered(std::time::Duration::from_secs(session.core.settings.lock_wait_timeout_s));
         waited.map_err(|error| crate::error_map::engine_error(error, || session.stop_error()))?;
     }
-    let (mode, now_micros) = (session.core.settings.sql_mode, session.core.statement_micros());
-    let zone = session.core.settings.zone.clone();
-    super::alter::check_zero_dates(mode, entry.storage.rows_estimate(), &new, from)?;
+    super::alter::check_zero_dates(session.core.settings.sql_mode, entry.storage.rows_estimate(), &new, from)?;
     // An index that stands has kept its tree.
     let keeps_key = !new.indexes[0].id.is_none();
     forget_history(&mut new);
@@ -245,8 +243,8 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
     let rules = rules.as_ref().map(|(plan, rules)| RuleRun::new(&target, plan, rules));
     let shared = Arc::clone(session.shared());
     let limits = online::limits(session);
-    let mut converter = RowConverter::new(&entry.def, &target, from, mode, &*zone, now_micros);
-    converter.rules = rules.map(|rules| (rules, &mut session.core as &mut dyn StatementContext));
+    let mut converter = RowConverter::new(&entry.def, &target, from, &mut session.core);
+    converter.rules = rules;
     let made = {
         let convert = Box::new(|row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
         shared.catalog.copy_temporary(&session.engine, entry, new, CopiedRows { convert, keeps_key }, limits)
