@@ -178,6 +178,14 @@ impl<'a> RowConverter<'a> {
         }
     }
 
+    /// Whether what the primary key is made of stays, value by value. A generated column may come out otherwise, and so may one that rows are numbered by.
+    pub fn keeps_key(&self) -> bool {
+        self.new.indexes[0]
+            .parts
+            .iter()
+            .all(|part| matches!(self.sources[part.column], Source::Same(_)) && self.new.columns[part.column].generated.is_none())
+    }
+
     /// Converts one row. The reason of a failure stays in `failure`; the catalogue gets one that it passes on.
     pub fn convert(&mut self, row: RowRef<'_>, out: &mut Vec<u8>) -> Result<(), CatalogError> {
         self.rows += 1;

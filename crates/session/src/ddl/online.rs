@@ -169,8 +169,8 @@ pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: Table
         Some(wanted) => Counter::Wanted(wanted),
         None => Counter::GoesOn,
     };
-    // An index that stands has kept its tree.
-    let keeps_key = !new.indexes[0].id.is_none();
+    // An index that stands has kept its tree: its columns have the types that they had.
+    let stands = !new.indexes[0].id.is_none();
     for index in &mut new.indexes {
         (index.id, index.root) = (base::IndexId::NONE, base::PageNo::NONE);
     }
@@ -183,6 +183,7 @@ pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: Table
     let _shown = shared.stages.begin(session.core.connection.id(), &progress);
     let mut converter = RowConverter::new(&table.entry.def, &target, from, &mut session.core);
     converter.rules = rules;
+    let keeps_key = stands && converter.keeps_key();
     let done = {
         let convert = Box::new(|row: RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
         let begun = shared.catalog.begin_copy(&table.entry, new, CopiedRows { convert, keeps_key }, limits, progress);

@@ -235,8 +235,8 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
         waited.map_err(|error| crate::error_map::engine_error(error, || session.stop_error()))?;
     }
     super::alter::check_zero_dates(session.core.settings.sql_mode, entry.storage.rows_estimate(), &new, from)?;
-    // An index that stands has kept its tree.
-    let keeps_key = !new.indexes[0].id.is_none();
+    // An index that stands has kept its tree: its columns have the types that they had.
+    let stands = !new.indexes[0].id.is_none();
     forget_history(&mut new);
     let target = new.clone();
     let rules = planner::plan_row_rules(&target)?;
@@ -245,6 +245,7 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
     let limits = online::limits(session);
     let mut converter = RowConverter::new(&entry.def, &target, from, &mut session.core);
     converter.rules = rules;
+    let keeps_key = stands && converter.keeps_key();
     let made = {
         let convert = Box::new(|row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
         shared.catalog.copy_temporary(&session.engine, entry, new, CopiedRows { convert, keeps_key }, limits)
