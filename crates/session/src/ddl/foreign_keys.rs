@@ -608,6 +608,30 @@ impl ClientSession {
             !super::alter::stored_alike(&before, ty) || long(&before) != long(ty)
         };
         let checks = self.checks_foreign_keys();
+        let was = |key: &ForeignKeyDef| old.foreign_keys.iter().any(|before| before.name == key.name);
+        // Its own keys to itself with both sides as they are to be; parents go before children, as in MySQL.
+        let own_keys = new.foreign_keys.iter().filter(|key| key.refers_to(&old.database, &old.name) && was(key));
+        let keys = keys_to(old, children).filter(|(child, _)| child.id != old.id).chain(own_keys.map(|key| (new, key)));
+        for (child, key) in keys {
+            for (no, name) in key.parent_columns.iter().enumerate() {
+                let Some(at) = old.column_index(name) else { continue };
+                let Some(column) = from.iter().position(|from| *from == Some(at)).map(|no| &new.columns[no]) else { continue };
+                let own = &child.columns[key.columns[no]];
+                let own_at = if child.id == old.id { from[key.columns[no]] } else { None };
+                let changes = changed(at, &column.ty);
+                if !changes && !own_at.is_some_and(|at| changed(at, &own.ty)) {
+                    continue;
+                }
+                if !compatible(&own.ty, &column.ty) {
+                    return Err(codes::fk_incompatible_columns(&own.name, &column.name, &key.name).into());
+                }
+                if checks && changes {
+                    let child_name = format!("{}.{}", old.database, old.name);
+                    let child_name = if child.id == old.id { child_name } else { format!("{}.{}", child.database, child.name) };
+                    return Err(codes::fk_column_cannot_change_child(name, &key.name, child_name).into());
+                }
+            }
+        }
         for key in &new.foreign_keys {
             let (own_parent, name) = (
                 key.refers_to(&old.database, &old.name),
@@ -625,25 +649,8 @@ impl ClientSession {
                 {
                     return Err(codes::fk_incompatible_columns(&new.columns[*column].name, other, &key.name).into());
                 }
-                if checks && old.foreign_keys.iter().any(|before| before.name == key.name) {
+                if checks && was(key) {
                     return Err(codes::fk_column_cannot_change(&old.columns[at].name, &key.name).into());
-                }
-            }
-        }
-        for (child, key) in keys_to(old, children).filter(|(child, _)| child.id != old.id) {
-            for (no, name) in key.parent_columns.iter().enumerate() {
-                let Some(at) = old.column_index(name) else { continue };
-                let Some(column) = from.iter().position(|from| *from == Some(at)).map(|no| &new.columns[no]) else { continue };
-                if !changed(at, &column.ty) {
-                    continue;
-                }
-                let own = &child.columns[key.columns[no]];
-                if !compatible(&own.ty, &column.ty) {
-                    return Err(codes::fk_incompatible_columns(&own.name, &column.name, &key.name).into());
-                }
-                if checks {
-                    let child_name = format!("{}.{}", child.database, child.name);
-                    return Err(codes::fk_column_cannot_change_child(name, &key.name, child_name).into());
                 }
             }
         }
