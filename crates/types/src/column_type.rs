@@ -342,6 +342,11 @@ impl ColumnType {
     }
 }
 
+/// A text as the literal that SHOW CREATE TABLE prints for it.
+pub fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\r', "\\r").replace('\0', "\\0"))
+}
+
 impl fmt::Display for ColumnType {
     /// The type as SHOW CREATE TABLE and DESCRIBE print it, without charset, collation and NULL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -361,7 +366,7 @@ impl fmt::Display for ColumnType {
             TypeKind::Enum | TypeKind::Set => {
                 for (index, member) in self.member_list().iter().enumerate() {
                     let separator = if index == 0 { '(' } else { ',' };
-                    write!(f, "{separator}'{}'", member.to_text().replace('\'', "''"))?;
+                    write!(f, "{separator}{}", quoted_text(&member.to_text()))?;
                 }
                 f.write_str(")")?;
             }

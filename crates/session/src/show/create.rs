@@ -42,11 +42,6 @@ impl Quotes {
     }
 }
 
-/// A text in quotes.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''").replace('\n', "\\n").replace('\r', "\\r").replace('\0', "\\0"))
-}
-
 /// The statement.
 pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
     let head = if entry.temporary { "CREATE TEMPORARY TABLE" } else { "CREATE TABLE" };
@@ -85,7 +80,7 @@ fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
         let _ = write!(out, " {name}={value}");
     }
     if !def.comment.is_empty() {
-        let _ = write!(out, " COMMENT={}", literal(&def.comment));
+        let _ = write!(out, " COMMENT={}", types::quoted_text(&def.comment));
     }
     out
 }
@@ -130,7 +125,7 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
         out.push_str(" /*!80023 INVISIBLE */");
     }
     if !column.comment.is_empty() {
-        let _ = write!(out, " COMMENT {}", literal(&column.comment));
+        let _ = write!(out, " COMMENT {}", types::quoted_text(&column.comment));
     }
     out
 }
@@ -148,7 +143,7 @@ fn default_literal(ty: &ColumnType, value: &Value) -> String {
     {
         return format!("0x{}", bytes.iter().map(|b| format!("{b:02X}")).collect::<String>());
     }
-    literal(&default_text(ty, value).unwrap_or_default())
+    types::quoted_text(&default_text(ty, value).unwrap_or_default())
 }
 
 /// A default as text, in the column's own form; `None` for NULL.
@@ -196,7 +191,7 @@ fn index(table: &TableDef, index: &IndexDef, quotes: Quotes) -> String {
         return out;
     }
     if !index.comment.is_empty() {
-        let _ = write!(out, " COMMENT {}", literal(&index.comment));
+        let _ = write!(out, " COMMENT {}", types::quoted_text(&index.comment));
     }
     if index.invisible {
         out.push_str(" /*!80000 INVISIBLE */");
