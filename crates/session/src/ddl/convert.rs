@@ -71,8 +71,8 @@ pub(super) struct RowConverter<'a> {
     /// The column whose empty values get numbers: one that becomes AUTO_INCREMENT.
     numbered: Option<usize>,
     values: Vec<Value>,
-    /// What was adjusted in non-strict mode.
-    pub warnings: Vec<Warning>,
+    /// What was adjusted of one row in non-strict mode, until the statement has it.
+    warnings: Vec<Warning>,
     /// Why the conversion ended early.
     pub failure: Option<SqlError>,
     /// What the definition computes of a row and asks of it.
@@ -192,6 +192,10 @@ impl<'a> RowConverter<'a> {
         let result = self.fill_values(row).and_then(|()| {
             self.layout.encode(&self.values, out).map_err(|error| SqlError::with_message(1105, format!("a converted row: {error}")))
         });
+        // Row by row: the statement keeps as many as `max_error_count` says, and counts the rest.
+        for warning in self.warnings.drain(..) {
+            self.context.warn(warning);
+        }
         result.map_err(|error| {
             let text = error.message.clone();
             self.failure = Some(error);

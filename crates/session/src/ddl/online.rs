@@ -189,9 +189,8 @@ pub(super) fn copy(session: &mut ClientSession, table: &LockedTable, copy: Table
         let begun = shared.catalog.begin_copy(&table.entry, new, CopiedRows { convert, keeps_key }, limits, progress);
         begun.map_err(Failure::from).and_then(|alter| work.carry_out(&mut session.engine, alter))
     };
-    let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
+    let (rows, failure) = (converter.rows, converter.failure);
     let result = done.map_err(|error| failure.map_or_else(|| error.outcome(session), Outcome::from));
-    session.ddl_warnings(warnings);
     result.map(|()| rows)
 }
 

@@ -250,9 +250,8 @@ fn copy(session: &mut ClientSession, entry: &Arc<TableEntry>, mut new: TableDef,
         let convert = Box::new(|row: record::RowRef<'_>, out: &mut Vec<u8>| converter.convert(row, out));
         shared.catalog.copy_temporary(&session.engine, entry, new, CopiedRows { convert, keeps_key }, limits)
     };
-    let (rows, warnings, failure) = (converter.rows, converter.warnings, converter.failure);
+    let (rows, failure) = (converter.rows, converter.failure);
     let made = made.map_err(|error| failure.map_or_else(|| session.catalog_error(error), Outcome::from));
-    session.ddl_warnings(warnings);
     session.replace_temporary(entry, made?)?;
     Ok(rows)
 }
