@@ -107,7 +107,7 @@ fn no_member(ty: &ColumnType) -> Option<Value> {
 }
 
 /// What an ENUM without a member is in another ENUM: the same. `None` of all other values.
-pub(crate) fn same_no_member(value: &Value, source: &ColumnType, column: &ColumnType) -> Option<Value> {
+pub fn same_no_member(value: &Value, source: &ColumnType, column: &ColumnType) -> Option<Value> {
     match value {
         Value::Bytes(text) if source.kind == TypeKind::Enum && text.is_empty() && source.member_number(text) == Some(0) => {
             no_member(column)

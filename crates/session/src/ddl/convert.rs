@@ -19,6 +19,8 @@ enum Source {
     Moment(usize, u8),
     /// The same, where an ENUM or SET of this type becomes a number: that of its member.
     Member(usize, ColumnType),
+    /// The same, an ENUM of this type that becomes another: without a member it stays so.
+    Enum(usize, ColumnType),
     /// The same, where a number becomes a document: by its text.
     NumberText(usize),
     /// This value for every row.
@@ -155,6 +157,9 @@ impl<'a> RowConverter<'a> {
                     Some(to) => Source::Recode(*at, old.columns[*at].ty.clone(), to),
                     None if is_moment_as_text(&old.columns[*at].ty, &column.ty) => Source::Moment(*at, old.columns[*at].ty.decimals),
                     None if has_members(&old.columns[*at].ty) && is_numeric(&column.ty) => Source::Member(*at, old.columns[*at].ty.clone()),
+                    None if old.columns[*at].ty.kind == TypeKind::Enum && column.ty.kind == TypeKind::Enum => {
+                        Source::Enum(*at, old.columns[*at].ty.clone())
+                    }
                     None if is_numeric(&old.columns[*at].ty) && column.ty.kind == TypeKind::Json => Source::NumberText(*at),
                     None => Source::Convert(*at),
                 },
@@ -214,7 +219,13 @@ impl<'a> RowConverter<'a> {
                 Source::Same(at) => read(*at)?,
                 Source::Constant(value) => value.clone(),
                 Source::Number => self.numbers.take(column)?,
-                Source::Convert(at) | Source::Recode(at, ..) | Source::Moment(at, _) | Source::Member(at, _) | Source::NumberText(at) => {
+                Source::Enum(at, from) if let Some(same) = executor::same_no_member(&read(*at)?, from, &column.ty) => same,
+                Source::Convert(at)
+                | Source::Enum(at, _)
+                | Source::Recode(at, ..)
+                | Source::Moment(at, _)
+                | Source::Member(at, _)
+                | Source::NumberText(at) => {
                     let value = match (read(*at)?, source) {
                         (value, Source::Moment(_, digits)) => moment_text(value, *digits, &*self.context),
                         (Value::Bytes(text), Source::Member(_, from)) => from.member_number(&text).map_or(Value::Bytes(text), Value::UInt),
