@@ -259,7 +259,8 @@ pub(super) fn define(
         let name = match &draft.name {
             Some(name) => name.clone(),
             None => {
-                number += 1;
+                // From the largest on it begins again, as in MySQL.
+                number = number.wrapping_add(1);
                 format!("{old_name}_ibfk_{number}")
             }
         };
