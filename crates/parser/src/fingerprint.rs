@@ -143,8 +143,6 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
     let mut lifter = Lifter::new();
     let key = key();
     let mut hasher = Hasher { a: key[1] ^ (mode.0 & SqlMode::LEXICAL), b: key[0], key };
-    // The place of a decimal that begins a value of a row: the next token tells whether it is all of it.
-    let mut whole_value: Option<usize> = None;
     let mut prev = Token { tok: Tok::Eof, flags: 0, kw: Kw::NO_WORD, start: 0, end: 0 };
     loop {
         let token = lexer.next();
@@ -161,20 +159,15 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
             }
             _ => {}
         }
-        if let Some(no) = whole_value.take() {
-            match token.tok {
-                Tok::Comma | Tok::RParen => params[no].scale = None,
-                _ => hash_scale(&mut hasher, &params[no]),
-            }
-        }
         let in_list = lifter.in_select_list();
         if lifter.feed(&token) {
-            let literal = lifted(sql, &token);
+            let mut literal = lifted(sql, &token);
             hasher.word(TAG_LIFTED | literal.kind as u64);
-            if literal.scale.is_some() {
-                whole_value = lifter.begins_value().then_some(params.len());
-                if whole_value.is_none() {
-                    hash_scale(&mut hasher, &literal);
+            if let Some(scale) = literal.scale {
+                if lifter.in_row() && stands_alone(sql, &token) {
+                    literal.scale = None;
+                } else {
+                    hasher.word(TAG_SCALE | u64::from(scale));
                 }
             }
             params.push(literal);
@@ -196,9 +189,12 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
     Fingerprint { hash: (u128::from(hasher.a) << 64) | u128::from(hasher.b), cacheable, rest: lexer.pos }
 }
 
-#[inline]
-fn hash_scale(hasher: &mut Hasher, literal: &LiftedLiteral) {
-    hasher.word(TAG_SCALE | u64::from(literal.scale.unwrap_or_default()));
+/// Whether a literal is all that stands between commas or parentheses, but for a sign. (Where a comment stands beside it, it is taken not to be.)
+#[cold]
+fn stands_alone(sql: &[u8], token: &Token) -> bool {
+    let before = sql[..token.start as usize].iter().rev().find(|byte| !matches!(byte, b'+' | b'-') && !byte.is_ascii_whitespace());
+    let behind = sql[token.end as usize..].iter().find(|byte| !byte.is_ascii_whitespace());
+    matches!(before, Some(b'(' | b',')) && matches!(behind, Some(b',' | b')'))
 }
 
 /// A token of a select list: its exact text, and the gap before it unless it stands beside a comma or SELECT.

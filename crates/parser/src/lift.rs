@@ -30,11 +30,9 @@ pub(crate) struct Lifter {
     prev: Tok,
     prev_kw: Kw,
     started: bool,
-    /// INSERT or REPLACE, and between its VALUES and the next word.
+    /// INSERT or REPLACE, and behind its VALUES.
     inserts: bool,
     in_rows: bool,
-    /// A value of a row begins with the next token.
-    value_begins: bool,
     /// How many literals were lifted.
     pub count: u32,
     /// False once the statement cannot be cached.
@@ -52,7 +50,6 @@ impl Lifter {
             started: false,
             inserts: false,
             in_rows: false,
-            value_begins: false,
             count: 0,
             cacheable: true,
         }
@@ -64,23 +61,16 @@ impl Lifter {
         self.list != 0
     }
 
-    /// Whether the literal that was taken last begins a value of a row of an INSERT.
+    /// Whether the token that was taken last is among the values of a row of an INSERT, and of no function's arguments.
     #[inline]
-    pub(crate) fn begins_value(&self) -> bool {
-        self.value_begins
+    pub(crate) fn in_row(&self) -> bool {
+        self.in_rows && self.depth == 1
     }
 
     /// Takes the next token; says whether it is lifted.
     #[inline]
     pub(crate) fn feed(&mut self, token: &Token) -> bool {
         let mut lifted = false;
-        self.value_begins = self.in_rows
-            && self.depth == 1
-            && match self.prev {
-                Tok::LParen | Tok::Comma => true,
-                Tok::Minus | Tok::Plus => self.value_begins,
-                _ => false,
-            };
         match token.tok {
             Tok::Keyword => self.word(token.kw),
             Tok::LParen => self.open(),
@@ -106,15 +96,14 @@ impl Lifter {
             self.inserts = matches!(kw, Kw::INSERT | Kw::REPLACE);
             self.cacheable &= matches!(kw, Kw::SELECT | Kw::INSERT | Kw::UPDATE | Kw::DELETE | Kw::REPLACE | Kw::WITH);
         }
-        if self.inserts && self.depth == 0 {
-            self.in_rows = matches!(kw, Kw::VALUES | Kw::VALUE);
-        }
         match kw {
             Kw::SELECT => {
                 self.list |= bit;
                 self.fixed &= !bit;
             }
             Kw::FROM => self.list &= !bit,
+            Kw::VALUES | Kw::VALUE => self.in_rows |= self.inserts && self.depth == 0,
+            Kw::ON => self.in_rows = false,
             Kw::BY => self.fixed |= bit,
             Kw::LIMIT => self.fixed &= !bit,
             _ => {}
