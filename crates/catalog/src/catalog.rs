@@ -367,11 +367,24 @@ mod tests {
     use engine::EngineConfig;
     use env::{Disk, SimClock, SimDisk};
 
-    #[test]
-    fn what_was_read_before_ddl_is_not_kept() {
+    fn start() -> (Arc<Engine>, Arc<Catalog>) {
         let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
         let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
         let catalog = Catalog::open(&engine).expect("a catalogue");
+        (engine, catalog)
+    }
+
+    /// A new database with a table `t`.
+    fn with_table(catalog: &Catalog, ddl: &mut Session, database: &str) -> Arc<TableEntry> {
+        catalog.create_database(ddl, database, types::Collation::DEFAULT).expect("a database");
+        let columns = vec![crate::ColumnDef::new("id", types::ColumnType::bigint().not_null())];
+        let primary = crate::IndexDef::new("PRIMARY", true, vec![record::KeyPart::ascending(0)]);
+        catalog.create_table(ddl, TableDef::new(database, "t", columns, vec![primary])).expect("a table")
+    }
+
+    #[test]
+    fn what_was_read_before_ddl_is_not_kept() {
+        let (_engine, catalog) = start();
         let (mut reads, mut kept) = (0, Vec::new());
         let read = |_: &mut Session| {
             reads += 1;
@@ -388,14 +401,9 @@ mod tests {
 
     #[test]
     fn a_definition_that_ends_behind_its_reader_is_read_by_a_new_snapshot() {
-        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
-        let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
-        let catalog = Catalog::open(&engine).expect("a catalogue");
+        let (engine, catalog) = start();
         let (mut ddl, mut session) = (engine.connect(), engine.connect());
-        catalog.create_database(&mut ddl, "d", types::Collation::DEFAULT).expect("a database");
-        let columns = vec![crate::ColumnDef::new("id", types::ColumnType::bigint().not_null())];
-        let primary = crate::IndexDef::new("PRIMARY", true, vec![record::KeyPart::ascending(0)]);
-        let entry = catalog.create_table(&mut ddl, TableDef::new("d", "t", columns, vec![primary])).expect("a table");
+        let entry = with_table(&catalog, &mut ddl, "d");
         // As if nobody had used it for long.
         engine.close_table(entry.def.id);
         let mut reads = 0;
@@ -415,22 +423,14 @@ mod tests {
 
     #[test]
     fn dropping_a_database_asks_for_nothing_of_the_next_one() {
-        let disk: Arc<dyn Disk> = Arc::new(SimDisk::new(1));
-        let engine = Engine::open(disk, Arc::new(SimClock::new(0)), EngineConfig::small()).expect("an engine");
-        let catalog = Catalog::open(&engine).expect("a catalogue");
-        let (mut ddl, mut other, mut tables) = (engine.connect(), engine.connect(), Vec::new());
-        for database in ["a", "b"] {
-            catalog.create_database(&mut ddl, database, types::Collation::DEFAULT).expect("a database");
-            let columns = vec![crate::ColumnDef::new("id", types::ColumnType::bigint().not_null())];
-            let primary = crate::IndexDef::new("PRIMARY", true, vec![record::KeyPart::ascending(0)]);
-            let entry = catalog.create_table(&mut ddl, TableDef::new(database, "t", columns, vec![primary])).expect("a table");
-            tables.push(entry.def.id);
-        }
+        let (engine, catalog) = start();
+        let (mut ddl, mut other) = (engine.connect(), engine.connect());
+        let [table, _] = ["a", "b"].map(|database| with_table(&catalog, &mut ddl, database).def.id);
         // DDL of another, in the first table of the next database.
         other.begin(Isolation::ReadCommitted, false);
         let locked = dictionary::get(&mut other, &dictionary::name_key("b", "t"), Read::Exclusive(engine::Wait::Block));
         assert!(locked.expect("read").is_some());
         ddl.set_lock_wait_timeout(std::time::Duration::ZERO);
-        assert_eq!(catalog.drop_database(&mut ddl, "a", &tables[..1]).expect("dropped"), Some(1));
+        assert_eq!(catalog.drop_database(&mut ddl, "a", &[table]).expect("dropped"), Some(1));
     }
 }

@@ -388,10 +388,12 @@ impl Catalog {
 
     fn free_table(&self, def: &TableDef) -> Result<()> {
         self.engine().close_table(def.id);
+        // The trees first: a counter that cannot be forgotten (a full disk) is a few bytes.
+        self.free_trees(def, |_| true)?;
         if def.columns.iter().any(|column| column.auto_increment) {
             self.engine().forget_counter(def.id)?;
         }
-        self.free_trees(def, |_| true)
+        Ok(())
     }
 }
 

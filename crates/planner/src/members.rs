@@ -73,21 +73,16 @@ pub fn hexadecimal_number(e: Expr) -> Expr {
     }
 }
 
-/// Whether a column holds numbers that are stored as such.
-fn is_numeric(column: &ColumnType) -> bool {
-    column.kind.is_integer() || matches!(column.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Year)
-}
-
 /// What is stored into a column: a hexadecimal literal, an ENUM or a SET is a number to numeric columns, a date that a function has chosen is its text, and the
 /// text of a computed zero has no fraction.
 pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
-    if is_numeric(column) { as_stored_number(hexadecimal_number(e)) } else { text_in(e, column) }
+    if column.kind.stores_numbers() { as_stored_number(hexadecimal_number(e)) } else { text_in(e, column) }
 }
 
 /// The same without literals, for what a query gives.
 pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
     for (e, column) in sources.iter_mut().zip(columns) {
-        replace(e, |e| if is_numeric(column) { as_stored_number(e) } else { text_in(e, column) });
+        replace(e, |e| if column.kind.stores_numbers() { as_stored_number(e) } else { text_in(e, column) });
     }
 }
 

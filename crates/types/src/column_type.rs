@@ -100,6 +100,11 @@ impl TypeKind {
         self.is_integer() || self.is_float() || matches!(self, TypeKind::Decimal | TypeKind::Bit | TypeKind::Year)
     }
 
+    /// Those of whose columns numbers are stored as such: BIT holds bytes.
+    pub fn stores_numbers(self) -> bool {
+        self.is_numeric() && self != TypeKind::Bit
+    }
+
     /// Character and binary strings, TEXT and BLOB (not ENUM, SET, JSON).
     pub fn is_string(self) -> bool {
         (TypeKind::Char as u8..=TypeKind::LongBlob as u8).contains(&(self as u8))

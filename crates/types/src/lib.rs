@@ -42,7 +42,7 @@ pub use number_text::{
 };
 pub use sql_mode::SqlMode;
 pub use store::{
-    Direct, Field, StoreContext, exact_decimal, implicit_default, is_stored_as_it_is, store_convert, store_directly, year_operand,
+    Direct, Field, StoreContext, exact_decimal, implicit_default, is_stored_as_it_is, store_convert, store_directly, text_of, year_operand,
 };
 pub use temporal::{
     Date, DateTime, LocalTime, ParsedDateTime, ParsedTime, Time, TimeZone, Timestamp, Utc, ZoneChange, datetime_from_number,

@@ -175,7 +175,7 @@ pub fn exact_decimal(ty: &ColumnType, value: &Value) -> Option<Value> {
 }
 
 /// The text of a value for a message or a string column: temporal values with the fractional digits that they need.
-fn text_of(value: &Value, out: &mut Vec<u8>) {
+pub fn text_of(value: &Value, out: &mut Vec<u8>) {
     let digits = |micros: u32| (0..=6u8).find(|digits| micros.is_multiple_of(10u32.pow(6 - u32::from(*digits)))).unwrap_or(6);
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),

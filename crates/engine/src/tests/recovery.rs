@@ -280,17 +280,23 @@ fn flip_in_log(f: &Fixture, at: base::Lsn) {
     f.disk.flip_bit(&path, at.0 % segment_bytes + 20, 3).unwrap();
 }
 
-/// The log's end is damaged, and a page that redo meets has changes from there: whatever is logged of it next, redo would take for done.
-#[test]
-fn a_log_that_ends_before_the_changes_of_a_page_refuses_the_start() {
-    let f = with_leaves();
-    commit_update(&f, 7, "first");
+/// Row 7 is changed, all pages are written, the server is killed, and the log of that change is damaged.
+fn killed_with_a_lost_end(f: Fixture) -> (Arc<SimDisk>, TableSpec) {
     let damaged = commit_update(&f, 7, "second");
     f.engine.pool.flush_all().unwrap();
     flip_in_log(&f, damaged);
     let Fixture { disk, engine, spec, table } = f;
     disk.kill();
     drop((engine, table));
+    (disk, spec)
+}
+
+/// The log's end is damaged, and a page that redo meets has changes from there: whatever is logged of it next, redo would take for done.
+#[test]
+fn a_log_that_ends_before_the_changes_of_a_page_refuses_the_start() {
+    let f = with_leaves();
+    commit_update(&f, 7, "first");
+    let (disk, spec) = killed_with_a_lost_end(f);
     let image = |disk: &SimDisk| {
         let file = disk.open("data", env::OpenMode::Existing, env::FileKind::Buffered).unwrap();
         let mut bytes = vec![0; file.len().unwrap() as usize];
@@ -316,12 +322,7 @@ fn a_log_that_ends_before_the_changes_of_a_page_refuses_the_start() {
 #[test]
 fn a_page_with_changes_from_behind_the_end_of_the_log_is_damaged_for_who_reads_it() {
     let f = with_leaves();
-    let damaged = commit_update(&f, 7, "second");
-    f.engine.pool.flush_all().unwrap();
-    flip_in_log(&f, damaged);
-    let Fixture { disk, engine, spec, table } = f;
-    disk.kill();
-    drop((engine, table));
+    let (disk, spec) = killed_with_a_lost_end(f);
     let as_disk: Arc<dyn Disk> = disk.clone();
     let config = EngineConfig { on_warning: Arc::new(|_| {}), ..EngineConfig::small() };
     let f = Fixture::with(disk, Engine::open(as_disk, Arc::new(SimClock::new(0)), config).unwrap(), spec);

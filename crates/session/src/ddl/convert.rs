@@ -111,25 +111,6 @@ fn moment_text(value: Value, digits: u8, zone: &dyn LocalTime) -> Value {
     Value::bytes(text)
 }
 
-/// Whether a column holds numbers that are stored as such.
-fn is_numeric(ty: &ColumnType) -> bool {
-    ty.kind.is_integer() || matches!(ty.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double | TypeKind::Year)
-}
-
-/// A number as text.
-fn number_text(value: Value) -> Value {
-    let mut text = Vec::new();
-    match value {
-        Value::Int(number) => text.extend_from_slice(number.to_string().as_bytes()),
-        Value::UInt(number) => text.extend_from_slice(number.to_string().as_bytes()),
-        Value::Decimal(number) => number.write_to(&mut text),
-        Value::Float(number) => types::format_float(number, &mut text),
-        Value::Double(number) => types::format_double(number, &mut text),
-        other => return other,
-    }
-    Value::bytes(text)
-}
-
 fn now_value(column: &catalog::ColumnDef, now_micros: i64, zone: &dyn LocalTime) -> Value {
     // Cut to the column's digits, as NOW(n) is.
     let unit = 10i64.pow(6 - u32::from(column.ty.decimals.min(6)));
@@ -156,11 +137,13 @@ impl<'a> RowConverter<'a> {
                 Some(at) => match recoded(&old.columns[*at].ty, &column.ty) {
                     Some(to) => Source::Recode(*at, old.columns[*at].ty.clone(), to),
                     None if is_moment_as_text(&old.columns[*at].ty, &column.ty) => Source::Moment(*at, old.columns[*at].ty.decimals),
-                    None if has_members(&old.columns[*at].ty) && is_numeric(&column.ty) => Source::Member(*at, old.columns[*at].ty.clone()),
+                    None if has_members(&old.columns[*at].ty) && column.ty.kind.stores_numbers() => {
+                        Source::Member(*at, old.columns[*at].ty.clone())
+                    }
                     None if old.columns[*at].ty.kind == TypeKind::Enum && column.ty.kind == TypeKind::Enum => {
                         Source::Enum(*at, old.columns[*at].ty.clone())
                     }
-                    None if is_numeric(&old.columns[*at].ty) && column.ty.kind == TypeKind::Json => Source::NumberText(*at),
+                    None if old.columns[*at].ty.kind.stores_numbers() && column.ty.kind == TypeKind::Json => Source::NumberText(*at),
                     None => Source::Convert(*at),
                 },
                 None if column.auto_increment => Source::Number,
@@ -229,7 +212,11 @@ impl<'a> RowConverter<'a> {
                     let value = match (read(*at)?, source) {
                         (value, Source::Moment(_, digits)) => moment_text(value, *digits, &*self.context),
                         (Value::Bytes(text), Source::Member(_, from)) => from.member_number(&text).map_or(Value::Bytes(text), Value::UInt),
-                        (value, Source::NumberText(_)) => number_text(value),
+                        (value, Source::NumberText(_)) if !value.is_null() => {
+                            let mut text = Vec::new();
+                            types::text_of(&value, &mut text);
+                            Value::bytes(text)
+                        }
                         (Value::Bytes(text), Source::Recode(_, from, to)) => Value::bytes(executor::to_charset(text.into_vec(), from, *to)),
                         (value, _) => value,
                     };
