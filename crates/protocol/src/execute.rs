@@ -153,7 +153,7 @@ impl<'a> Execute<'a> {
             } else if bitmap[index / 8] & 1 << (index % 8) != 0 {
                 ParamValue::Null
             } else {
-                value(&mut bytes, param_type)?
+                value_here(&mut bytes, param_type)?
             };
             each(index, BoundParam { param_type, value });
         }
@@ -222,7 +222,14 @@ fn param_type(bytes: &mut Bytes<'_>) -> Result<Option<ParamType>, Malformed> {
 }
 
 /// Reads one binary value; also what a client reads from a binary row.
+#[inline(never)]
 pub fn value<'a>(bytes: &mut Bytes<'a>, param_type: ParamType) -> Result<ParamValue<'a>, Malformed> {
+    value_here(bytes, param_type)
+}
+
+/// The same, inlined for the values of a statement's parameters, so that what is made of each goes on where it is read.
+#[inline(always)]
+fn value_here<'a>(bytes: &mut Bytes<'a>, param_type: ParamType) -> Result<ParamValue<'a>, Malformed> {
     let unsigned = param_type.unsigned;
     Ok(match param_type.column_type {
         ColumnType::Null => ParamValue::Null,

@@ -377,8 +377,10 @@ impl<S: Service> Front<S> {
                 UploadState::None => {}
                 UploadState::Ended(rest) => channel.reader = rest,
                 UploadState::Broken => {
-                    // The rest of the upload cannot be told from commands; the reply still goes out.
-                    channel.send();
+                    // The rest of the upload cannot be told from commands; the reply still goes out, but to who was killed.
+                    if channel.connection.stop_requested() != Stop::Connection {
+                        channel.send();
+                    }
                     return Next::End;
                 }
             }

@@ -79,6 +79,20 @@ fn an_upload_comes_through_frames() {
 }
 
 #[test]
+fn an_upload_whose_packet_is_too_long_says_so() {
+    let server = server_with(&["--set", "max_allowed_packet=1048576"]);
+    let mut root = server.connect();
+    root.query_drop("CREATE DATABASE d").expect("a database");
+    root.query_drop("CREATE TABLE d.t (a TEXT)").expect("a table");
+    let mut wire = Wire::connect(server.port(), Wish { capabilities: BASE | Capabilities::LOCAL_FILES, ..Wish::default() }).expect("in");
+    wire.command(protocol::command::byte::QUERY, b"LOAD DATA LOCAL INFILE 'x' INTO TABLE d.t");
+    assert_eq!(wire.read().expect("a request")[0], 0xFB);
+    wire.write(&vec![b'a'; 2 << 20]);
+    let reply = wire.read().expect("an error");
+    assert_eq!(protocol::ErrReply::parse(&reply).map(|error| error.code), Ok(1153));
+}
+
+#[test]
 fn broken_frames_end_their_connection_only() {
     let server = server_with(&["--set", "max_allowed_packet=1048576"]);
     // The frames below are written by hand.

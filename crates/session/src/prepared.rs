@@ -445,7 +445,7 @@ fn out_of_range(ty: WireType) -> SqlError {
 }
 
 /// A parameter as a value. Inlined: each parameter of each statement passes here.
-#[inline]
+#[inline(always)]
 fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>, charsets: ClientCharsets) -> Result<Value, SqlError> {
     Ok(match param.value {
         ParamValue::Null => Value::Null,

@@ -283,7 +283,9 @@ fn refuse_foreign(text: &[u8], file: Charset) -> Result<(), SqlError> {
 fn failed(failure: Failure, name: &[u8]) -> executor::Error {
     match failure {
         Failure::Gone(ClientGone::NoMemory) => codes::out_of_resources().into(),
-        Failure::Gone(_) => codes::query_interrupted().into(),
+        Failure::Gone(ClientGone::PacketTooLarge) => codes::net_packet_too_large().into(),
+        Failure::Gone(ClientGone::Protocol) => codes::net_packets_out_of_order().into(),
+        Failure::Gone(ClientGone::Disconnected) => codes::query_interrupted().into(),
         Failure::Starved(excess) => excess.into(),
         Failure::Io(error) => not_read(&String::from_utf8_lossy(name), &error).into(),
     }
