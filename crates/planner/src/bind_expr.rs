@@ -15,7 +15,7 @@ use crate::bind_query::SubqueryColumn;
 use crate::binder::{Binder, Clause, DEPTH_MAX, Result};
 use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
-use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
+use crate::expr::{ArithOp, CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace, text_number};
 use crate::typing::{self};
@@ -24,9 +24,12 @@ use mysql_error::{SqlError, codes};
 use parser::ast;
 use types::{Charset, Collation, ColumnType, TypeKind, Value};
 
-const DIV_INCREMENT: u8 = 4;
-
 impl<'c> Binder<'c> {
+    /// Digits that the result of an operator has more than its operands; only quotients have some.
+    fn div_increment(&self, op: ArithOp) -> u8 {
+        if op == ArithOp::Div { self.context.div_precision_increment() } else { 0 }
+    }
+
     /// Binds an expression that must be a single value.
     pub fn expr(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
         self.depth += 1;

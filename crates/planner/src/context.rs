@@ -46,6 +46,10 @@ pub trait PlanContext {
     }
     /// Modes in force.
     fn sql_mode(&self) -> SqlMode;
+    /// `div_precision_increment`: digits that a quotient has more than its dividend.
+    fn div_precision_increment(&self) -> u8 {
+        4
+    }
     /// Whether FOR UPDATE and FOR SHARE lock rows; EXPLAIN ANALYZE reads them.
     fn locks_rows(&self) -> bool {
         true

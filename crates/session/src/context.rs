@@ -552,6 +552,10 @@ impl PlanContext for Planning<'_> {
         self.core.settings.sql_mode
     }
 
+    fn div_precision_increment(&self) -> u8 {
+        self.core.number("div_precision_increment") as u8
+    }
+
     fn connection_collation(&self) -> Collation {
         self.core.settings.collation
     }

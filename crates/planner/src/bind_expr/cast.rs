@@ -38,6 +38,8 @@ impl<'c> Binder<'c> {
                 CastTo::Decimal { precision: if precision == 0 { 10 } else { precision as u8 }, scale: scale as u8 }
             }
             K::Double => CastTo::Double,
+            // Of more bits than a FLOAT has.
+            K::Float if ty.length.is_some_and(|bits| bits > 24) => CastTo::Double,
             K::Float => CastTo::Float,
             K::Date => CastTo::Date,
             K::Time => CastTo::Time { fraction: fraction(ty)? },

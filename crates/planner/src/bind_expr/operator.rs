@@ -1,6 +1,5 @@
 //! Operators: arithmetic, comparison, logic, IN, LIKE, CASE.
 
-use super::DIV_INCREMENT;
 use crate::bind_expr::bits::bit_not;
 use crate::bind_expr::literal::fraction_digits;
 use crate::binder::{Binder, DEPTH_MAX, Result};
@@ -114,7 +113,7 @@ impl<'c> Binder<'c> {
             }
             of = None;
             let operand = self.number(operand)?;
-            let ty = typing::arithmetic(op, &operand_type(&result), &operand_type(&operand), DIV_INCREMENT);
+            let ty = typing::arithmetic(op, &operand_type(&result), &operand_type(&operand), self.div_increment(op));
             let ty = if op == ArithOp::Sub && self.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
                 ColumnType { unsigned: false, ..ty }
             } else {
