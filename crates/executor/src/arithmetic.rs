@@ -274,11 +274,13 @@ impl Exec<'_> {
                 e.kind = ExprKind::Literal(value.clone());
             }
             // The sign is an operator to MySQL.
-            if let ExprKind::Literal(Value::Int(n)) = e.kind
-                && n < 0
-            {
-                let amount = Expr { kind: ExprKind::Literal(Value::UInt(n.unsigned_abs())), ty: e.ty.clone() };
-                e.kind = ExprKind::Neg(Box::new(amount));
+            let amount = match &e.kind {
+                ExprKind::Literal(Value::Int(n)) if *n < 0 => Some(Value::UInt(n.unsigned_abs())),
+                ExprKind::Literal(Value::Decimal(d)) if d.is_negative() => Some(Value::Decimal(d.abs())),
+                _ => None,
+            };
+            if let Some(amount) = amount {
+                e.kind = ExprKind::Neg(Box::new(Expr { kind: ExprKind::Literal(amount), ty: e.ty.clone() }));
                 return;
             }
             e.for_each_child_mut(&mut |child| with_values(child, params));

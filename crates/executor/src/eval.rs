@@ -415,6 +415,11 @@ impl Exec<'_> {
                 };
                 // More digits than a decimal has are past its range, too.
                 let negative = d.as_ref().map_or_else(|| convert::to_f64(&v, context) < 0.0, Decimal::is_negative);
+                if d.is_none() {
+                    let mut shown = Vec::new();
+                    convert::append_text(&v, from.ty.decimals, context, &mut shown);
+                    self.truncated("DECIMAL", &shown)?;
+                }
                 match d.and_then(|d| d.rescale(scale)).filter(|d| d.fits(u32::from(precision), scale)) {
                     Some(d) => Value::Decimal(d),
                     None => {

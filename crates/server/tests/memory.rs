@@ -97,7 +97,7 @@ fn texts_that_functions_make_are_held_to_the_limit() {
         "SELECT LENGTH(REPLACE(REPEAT('a', 10000), 'a', REPEAT('b', 3000)))",
         "SELECT LENGTH(DATE_FORMAT('2020-01-01', REPEAT('%W', 1500000)))",
         "SELECT LENGTH(REGEXP_REPLACE(REPEAT('a', 2000), '.*', REPEAT('$0', 20000)))",
-        "SELECT LENGTH(QUOTE(QUOTE(QUOTE(REPEAT('\'', 1000000)))))",
+        "SELECT LENGTH(QUOTE(QUOTE(QUOTE(REPEAT('''', 1000000)))))",
         "SELECT LENGTH(CONCAT(REPEAT('a', 3000000), REPEAT('b', 3000000), REPEAT('c', 3000000)))",
     ] {
         assert_eq!(code(&mut connection, sql), 1038, "{sql}");

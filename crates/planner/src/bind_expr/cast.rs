@@ -53,7 +53,8 @@ impl<'c> Binder<'c> {
                 if collation == Collation::Binary {
                     CastTo::Binary { length: ty.length.map(|l| l as u32) }
                 } else {
-                    CastTo::Char { length: ty.length.map(|l| l as u32), collation }
+                    // A length that no text has is none.
+                    CastTo::Char { length: ty.length.and_then(|l| u32::try_from(l).ok()), collation }
                 }
             }
             K::Binary | K::VarBinary => CastTo::Binary { length: ty.length.map(|l| l as u32) },
