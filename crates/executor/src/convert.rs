@@ -422,12 +422,6 @@ pub fn compare(a: &Value, b: &Value, collation: Collation, context: &dyn Stateme
             Some(y) => x.micros().cmp(&y.micros()),
             None => as_strings(a, b, collation, context),
         },
-        // Of the integers beyond 2^53 doubles take several for one: a text that says a number exactly is taken for that.
-        (V::Int(_) | V::UInt(_) | V::Decimal(_), V::Bytes(text)) => match (Decimal::exact_prefix(text), number(a, context).as_ref()) {
-            (Some(exact), Some(n)) => number_decimal(n)?.compare(&exact),
-            _ => float_order(to_f64(a, context), types::parse_double_prefix(text)),
-        },
-        (V::Bytes(_), V::Int(_) | V::UInt(_) | V::Decimal(_)) => compare(b, a, collation, context)?.reverse(),
         _ => {
             let (x, y) = (number(a, context)?, number(b, context)?);
             match (&x, &y) {

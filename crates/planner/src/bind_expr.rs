@@ -15,7 +15,7 @@ use crate::bind_query::SubqueryColumn;
 use crate::binder::{Binder, Clause, DEPTH_MAX, Result};
 use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
-use crate::expr::{ArithOp, CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
+use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace, text_number};
 use crate::typing::{self};
@@ -25,11 +25,6 @@ use parser::ast;
 use types::{Charset, Collation, ColumnType, TypeKind, Value};
 
 impl<'c> Binder<'c> {
-    /// Digits that the result of an operator has more than its operands; only quotients have some.
-    fn div_increment(&self, op: ArithOp) -> u8 {
-        if op == ArithOp::Div { self.context.div_precision_increment() } else { 0 }
-    }
-
     /// Binds an expression that must be a single value.
     pub fn expr(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
         self.depth += 1;
@@ -177,8 +172,7 @@ impl<'c> Binder<'c> {
                 charsets::under(collation, [&mut operand, &mut low, &mut high]);
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
-                self.note_number_text(&low, &operand);
-                self.note_number_text(&high, &operand);
+                let (low, high) = (self.number_constant(low, &operand), self.number_constant(high, &operand));
                 let kind = ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
                 Expr { kind, ty: bool_type(null) }
             }

@@ -46,10 +46,6 @@ pub trait PlanContext {
     }
     /// Modes in force.
     fn sql_mode(&self) -> SqlMode;
-    /// `div_precision_increment`: digits that a quotient has more than its dividend.
-    fn div_precision_increment(&self) -> u8 {
-        4
-    }
     /// Whether FOR UPDATE and FOR SHARE lock rows; EXPLAIN ANALYZE reads them.
     fn locks_rows(&self) -> bool {
         true
@@ -88,6 +84,10 @@ pub trait PlanContext {
     /// `optimizer_switch`.
     fn switches(&self) -> Switches {
         Switches::default()
+    }
+    /// `div_precision_increment`: digits behind the point that a quotient has more than its dividend.
+    fn div_precision_increment(&self) -> u8 {
+        4
     }
     /// `max_join_size`: rows that a query may be expected to read. The largest number is no bound.
     fn max_join_size(&self) -> u64 {

@@ -36,7 +36,7 @@ impl<'c> Binder<'c> {
             let sides = if shift { vec![&a] } else { vec![&a, &b] };
             ColumnType { nullable: a.ty.nullable || b.ty.nullable, ..byte_type(&sides) }
         } else {
-            typing::arithmetic(op, &a.ty, &b.ty, 0)
+            typing::arithmetic(op, &a.ty, &b.ty, self.context.div_precision_increment())
         };
         Ok(Expr { kind: ExprKind::Arith(op, Box::new(a), Box::new(b)), ty })
     }

@@ -236,7 +236,9 @@ impl<'c> Binder<'c> {
             Class::Int => ColumnType { nullable: ty.nullable, ..widths::whole(widths::ANY, ty.unsigned) },
             Class::Decimal => ty.clone(),
             Class::Unknown | Class::Double | Class::String => ColumnType::double(),
-            Class::DateTime | Class::Time => typing::arithmetic(ArithOp::Add, ty, &ColumnType::bigint(), 0),
+            Class::DateTime | Class::Time => {
+                typing::arithmetic(ArithOp::Add, ty, &ColumnType::bigint(), self.context.div_precision_increment())
+            }
         }
     }
 
@@ -249,7 +251,13 @@ impl<'c> Binder<'c> {
         let Some(Expr { ty: first, .. }) = args.first() else { return Ok(widths::whole(widths::ANY, false).not_null()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
-            Func::AnyValue | Func::YearOperand | Func::MomentOperand | Func::BareZero | Func::JsonNamed => first.clone(),
+            Func::AnyValue
+            | Func::YearOperand
+            | Func::MomentOperand
+            | Func::WholeOperand
+            | Func::DecimalOperand
+            | Func::BareZero
+            | Func::JsonNamed => first.clone(),
             Func::TextMoment => ColumnType { nullable: first.nullable, ..ColumnType::double() },
             Func::Year => ColumnType::year_number(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
@@ -291,7 +299,9 @@ impl<'c> Binder<'c> {
                     _ => number,
                 }
             }
-            Func::Mod => typing::arithmetic(ArithOp::Mod, &operand_type(&args[0]), &operand_type(&args[1]), 0),
+            Func::Mod => {
+                typing::arithmetic(ArithOp::Mod, &operand_type(&args[0]), &operand_type(&args[1]), self.context.div_precision_increment())
+            }
             Func::AddTime | Func::SubTime => match first.kind {
                 TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
                     let decimals = first.decimals.max(string_decimals(&args[1]));

@@ -21,13 +21,6 @@ pub enum Fit {
 /// Brings a value to a column's type without changing how it compares.
 pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
     use TypeKind as K;
-    if let Value::Bytes(text) = value
-        && (ty.kind.is_integer() || ty.kind == K::Decimal)
-        && let Some(exact) = Decimal::exact_prefix(text)
-    {
-        // As it is compared.
-        return fit(ty, &Value::Decimal(exact));
-    }
     match ty.kind {
         k if k.is_integer() => fit_integer(ty, value),
         K::Year => fit_year(value),
@@ -218,16 +211,6 @@ mod tests {
         check(ColumnType::bigint(), decimal(&format!("-{}", "9".repeat(65))), Fit::BelowAll);
         check(ColumnType::new(TypeKind::Year), decimal("2024.00000000000000000001"), Fit::Above(Value::UInt(2024)));
         check(ColumnType::int(), Value::from("12abc"), Fit::Exact(Value::Int(12)));
-        check(ColumnType::bigint(), Value::from("9007199254740993"), Fit::Exact(Value::Int(9_007_199_254_740_993)));
-        check(ColumnType::bigint(), Value::from(" -9007199254740993.50x"), Fit::Above(Value::Int(-9_007_199_254_740_994)));
-        check(ColumnType::bigint_unsigned(), Value::from("18446744073709551616"), Fit::AboveAll);
-        check(ColumnType::bigint(), Value::from("9007199254740993e0"), Fit::Unusable);
-        check(ColumnType::bigint(), Value::from("1e3"), Fit::Exact(Value::Int(1000)));
-        check(
-            ColumnType::decimal(20, 1),
-            Value::from("9007199254740993.5"),
-            Fit::Exact(Value::Decimal(Decimal::new(90_071_992_547_409_935, 1))),
-        );
         check(ColumnType::varchar(5, Collation::DEFAULT), Value::Int(1), Fit::Unusable);
         let price = ColumnType::decimal(5, 2);
         let number = |digits: i128, scale| Value::Decimal(Decimal::new(digits, scale));

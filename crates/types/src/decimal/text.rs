@@ -58,14 +58,6 @@ impl Decimal {
         parsed
     }
 
-    /// The number at the start of a text, as it stands there. `None` where it is written with an exponent, which makes it an approximate one, and of too
-    /// many digits.
-    pub fn exact_prefix(text: &[u8]) -> Option<Decimal> {
-        let parsed = Decimal::parse(text);
-        let read = &text[..parsed.consumed];
-        if parsed.overflow || parsed.rounded || read.iter().any(|b| matches!(b, b'e' | b'E')) { None } else { Some(parsed.value) }
-    }
-
     /// Reads text that must be a number as a whole (spaces around it allowed).
     pub fn parse_exact(text: &[u8]) -> Option<Decimal> {
         let parsed = Decimal::parse(text);
