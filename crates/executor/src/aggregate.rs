@@ -245,7 +245,7 @@ impl<'a> Exec<'a> {
                 }
             }
             Sum::Bits(bits) => {
-                let n = convert::to_u64(&v, &*self.context);
+                let n = self.bits_of(&v)?;
                 match a.kind {
                     AggregateKind::BitAnd => *bits &= n,
                     AggregateKind::BitOr => *bits |= n,

@@ -108,8 +108,12 @@ fn bitwise(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn Sta
         };
         return both.map(|bytes| Value::Bytes(bytes.into())).ok_or(Fault::UnequalLengths);
     }
-    // An empty string is no integer, though it is a number.
-    let odd = |v: &Value| convert::is_odd_number(v) || matches!(v, Value::Bytes(text) if text.is_empty());
+    // What is no integer as it stands is told of.
+    let odd = |v: &Value| match v {
+        Value::Bytes(text) => !convert::integer_prefix(text, true).1,
+        Value::Decimal(d) => d.to_i64().is_err(),
+        _ => false,
+    };
     let shifted = shifted_bytes(op, a, ty);
     if odd(b) || shifted.is_none() && odd(a) {
         return Err(Fault::NotANumber);
@@ -139,7 +143,9 @@ pub fn shifted_bytes<'v>(op: ArithOp, a: &'v Value, ty: &ColumnType) -> Option<&
 
 /// With a decimal or a double on a side, and quotients.
 fn wide(op: ArithOp, x: &Number, y: &Number, ty: &ColumnType) -> Result<Value, Fault> {
-    if matches!(x, Number::Double(_)) || matches!(y, Number::Double(_)) {
+    // DIV divides decimals, whatever its operands are.
+    let decimals = op == ArithOp::IntDiv && number_decimal(x).is_some() && number_decimal(y).is_some();
+    if !decimals && (matches!(x, Number::Double(_)) || matches!(y, Number::Double(_))) {
         let (p, q) = (number_f64(x), number_f64(y));
         let result = match op {
             ArithOp::Add => p + q,
@@ -172,10 +178,9 @@ fn wide(op: ArithOp, x: &Number, y: &Number, ty: &ColumnType) -> Result<Value, F
         ArithOp::Mod => p.rem(&q),
         _ => match p.div_integer(&q) {
             Some(d) => {
-                return match (d.to_i64(), d.to_u64()) {
-                    (Ok(i), _) => Ok(Value::Int(i)),
-                    (_, Ok(u)) => Ok(Value::UInt(u)),
-                    _ => Err(Fault::OutOfRange("BIGINT")),
+                return match ty.unsigned {
+                    true => d.to_u64().map(Value::UInt).map_err(|_| Fault::OutOfRange("BIGINT UNSIGNED")),
+                    false => d.to_i64().map(Value::Int).map_err(|_| Fault::OutOfRange("BIGINT")),
                 };
             }
             None => None,
@@ -213,12 +218,11 @@ impl Exec<'_> {
             Err(Fault::UnequalLengths) => Err(codes::invalid_bitwise_operands_size().into()),
             Err(Fault::NotANumber) if op.is_bitwise() => {
                 if shifted_bytes(op, a, &e.ty).is_some() {
-                    self.demand_number("INTEGER", b)?;
-                    return self.arith(op, a, &lenient(b), e);
+                    let count = self.bits_of(b)?;
+                    return self.arith(op, a, &Value::UInt(count), e);
                 }
-                self.demand_number("INTEGER", a)?;
-                self.demand_number("INTEGER", b)?;
-                self.arith(op, &lenient(a), &lenient(b), e)
+                let (x, y) = (self.bits_of(a)?, self.bits_of(b)?);
+                self.arith(op, &Value::UInt(x), &Value::UInt(y), e)
             }
             Err(Fault::NotANumber) => {
                 let kind = if op == ArithOp::IntDiv { "DECIMAL" } else { "DOUBLE" };
@@ -269,11 +273,13 @@ impl Exec<'_> {
                 e.kind = ExprKind::Literal(value.clone());
             }
             // The sign is an operator to MySQL.
-            if let ExprKind::Literal(Value::Int(n)) = e.kind
-                && n < 0
-            {
-                let amount = Expr { kind: ExprKind::Literal(Value::UInt(n.unsigned_abs())), ty: e.ty.clone() };
-                e.kind = ExprKind::Neg(Box::new(amount));
+            let amount = match &e.kind {
+                ExprKind::Literal(Value::Int(n)) if *n < 0 => Some(Value::UInt(n.unsigned_abs())),
+                ExprKind::Literal(Value::Decimal(d)) if d.is_negative() => Some(Value::Decimal(d.abs())),
+                _ => None,
+            };
+            if let Some(amount) = amount {
+                e.kind = ExprKind::Neg(Box::new(Expr { kind: ExprKind::Literal(amount), ty: e.ty.clone() }));
                 return;
             }
             e.for_each_child_mut(&mut |child| with_values(child, params));

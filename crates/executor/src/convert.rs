@@ -153,6 +153,9 @@ pub fn to_i64(v: &Value, context: &dyn StatementContext) -> i64 {
 
 /// A value as 64 bits for bit operators.
 pub fn to_u64(v: &Value, context: &dyn StatementContext) -> u64 {
+    if let Value::Bytes(text) = v {
+        return integer_prefix(text, true).0;
+    }
     if let Some(whole) = whole_moment(v, context) {
         return whole as u64;
     }
@@ -160,13 +163,34 @@ pub fn to_u64(v: &Value, context: &dyn StatementContext) -> u64 {
         None => 0,
         Some(Number::Int(i)) => i as u64,
         Some(Number::UInt(u)) => u,
-        Some(Number::Decimal(d)) => match d.to_u64() {
-            Ok(u) => u,
-            Err(bound) => d.to_i64().map_or(bound, |i| i as u64),
-        },
-        // Past BIGINT a double stops at its end.
+        // Past BIGINT they stop at its end.
+        Some(Number::Decimal(d)) => d.to_i64().unwrap_or_else(|end| end) as u64,
         Some(Number::Double(d)) => (d.round_ties_even() as i64) as u64,
     }
+}
+
+/// The integer at the start of a string: its 64 bits, and whether the whole string was one.
+pub fn integer_prefix(b: &[u8], unsigned: bool) -> (u64, bool) {
+    let text = b.trim_ascii();
+    let (negative, digits) = match text.first() {
+        Some(b'-') => (true, &text[1..]),
+        Some(b'+') => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let count = digits.iter().take_while(|c| c.is_ascii_digit()).count();
+    let mut n: u128 = 0;
+    for c in &digits[..count.min(39)] {
+        n = n.saturating_mul(10).saturating_add(u128::from(c - b'0'));
+    }
+    let clean = count == digits.len() && count > 0;
+    if negative {
+        let limit = 1u128 << 63;
+        let bits = if n > limit { i64::MIN as u64 } else { (n as u64).wrapping_neg() };
+        return (bits, clean && n <= limit);
+    }
+    // Past the range: all bits for an unsigned target, the largest signed value otherwise.
+    let max = if unsigned { u128::from(u64::MAX) } else { i64::MAX as u128 };
+    (n.min(max) as u64, clean && n <= max)
 }
 
 /// Truth of a value: `None` for NULL.
@@ -296,7 +320,7 @@ pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -
 
 /// A text of a type as text of a character set, with `?` for what that has not; for `binary` the text's bytes in its own.
 pub fn to_charset(text: Vec<u8>, from: &ColumnType, to: Charset) -> Vec<u8> {
-    let own = if planner::typing::is_string_class(from) { from.collation.charset() } else { Charset::Utf8mb4 };
+    let own = charset_of(from);
     if to.holds_all_of(own) || text.is_ascii() {
         return text;
     }
@@ -314,9 +338,18 @@ pub fn to_charset(text: Vec<u8>, from: &ColumnType, to: Charset) -> Vec<u8> {
     }
 }
 
+/// The character set of a value's text; that of a BIT is bytes.
+pub fn charset_of(ty: &ColumnType) -> Charset {
+    match ty.kind {
+        TypeKind::Bit => Charset::Binary,
+        _ if planner::typing::is_string_class(ty) => ty.collation.charset(),
+        _ => Charset::Utf8mb4,
+    }
+}
+
 /// What of bytes that are cast to a character set is no text of it, as messages show it.
 pub fn no_text(bytes: &[u8], from: &ColumnType, to: Charset) -> Option<String> {
-    if !planner::typing::is_string_class(from) || from.collation != Collation::Binary || bytes.is_ascii() {
+    if charset_of(from) != Charset::Binary || bytes.is_ascii() {
         return None;
     }
     let at = to.decode(bytes).err()?;

@@ -145,11 +145,10 @@ impl Exec<'_> {
             ExprKind::BitNot(a) => {
                 let v = self.eval(a)?;
                 match &v {
-                    Value::Null => return Ok(v),
-                    Value::Bytes(bytes) if e.ty.kind.is_string() => return Ok(Value::Bytes(bits::not(bytes).into())),
-                    _ => self.demand_number("INTEGER", &v)?,
+                    Value::Null => Ok(v),
+                    Value::Bytes(bytes) if e.ty.kind.is_string() => Ok(Value::Bytes(bits::not(bytes).into())),
+                    _ => Ok(Value::UInt(!self.bits_of(&v)?)),
                 }
-                Ok(Value::UInt(!convert::to_u64(&v, self.context)))
             }
             ExprKind::Compare(op, collation, a, b) => Ok(truth_value(self.comparison(*op, *collation, a, b)?)),
             ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Not(_) => Ok(truth_value(self.truth(e)?)),
@@ -300,7 +299,14 @@ impl Exec<'_> {
                 self.check_stack()?;
                 self.subquery(*n, kind)
             }
-            ExprKind::UserVariable(name) => Ok(self.user_variable(name, &e.ty)),
+            ExprKind::UserVariable(name) => {
+                let v = self.user_variable(name, &e.ty);
+                match &v {
+                    // Each use is a copy: many of a large one are to end the statement before they end the server.
+                    Value::Bytes(text) if text.len() >= memory::LARGE_BYTES => memory::ask(text.len()).map(|()| v).map_err(Into::into),
+                    _ => Ok(v),
+                }
+            }
             ExprKind::AssignVariable(name, a) => {
                 let v = self.eval(a)?;
                 self.context.set_user_variable(name, v.clone());
@@ -343,7 +349,15 @@ impl Exec<'_> {
             return Ok(v);
         }
         let v = match member_number(&v, &from.ty) {
-            Some(number) if !matches!(to, CastTo::Char { .. } | CastTo::Binary { .. }) => Value::UInt(number),
+            // What has a text as well as a number is a moment by its text.
+            Some(number)
+                if !matches!(
+                    to,
+                    CastTo::Char { .. } | CastTo::Binary { .. } | CastTo::Date | CastTo::DateTime { .. } | CastTo::Time { .. }
+                ) =>
+            {
+                Value::UInt(number)
+            }
             _ => v,
         };
         let v = match (v, to) {
@@ -387,19 +401,32 @@ impl Exec<'_> {
                 if unsigned { Value::UInt(bits) } else { Value::Int(bits as i64) }
             }
             CastTo::Double => Value::Double(convert::to_f64(&v, context)),
-            CastTo::Float => Value::Float(convert::to_f64(&v, context) as f32),
+            CastTo::Float => match convert::to_f64(&v, context) as f32 {
+                f if f.is_finite() => Value::Float(f),
+                _ => {
+                    let whole = Expr { kind: ExprKind::Cast(Box::new(from.clone()), to), ty: from.ty.clone() };
+                    return Err(crate::errors::out_of_range("DOUBLE", &self.spelled(&whole, || "cast".to_owned())));
+                }
+            },
             CastTo::Decimal { precision, scale } => {
                 let d = match &v {
                     Value::Bytes(b) => Some(Decimal::parse(b).value),
                     other => number(other, context).as_ref().and_then(number_decimal),
                 };
-                let d = d.and_then(|d| d.rescale(scale)).unwrap_or(Decimal::ZERO);
-                if d.fits(u32::from(precision), scale) {
-                    Value::Decimal(d)
-                } else {
-                    let max = Decimal::max_value(u32::from(precision), scale);
-                    self.warn(1264, "Out of range value for column 'CAST' at row 1".to_owned());
-                    Value::Decimal(if d.is_negative() { max.negate() } else { max })
+                // More digits than a decimal has are past its range, too.
+                let negative = d.as_ref().map_or_else(|| convert::to_f64(&v, context) < 0.0, Decimal::is_negative);
+                if d.is_none() {
+                    let mut shown = Vec::new();
+                    convert::append_text(&v, from.ty.decimals, context, &mut shown);
+                    self.truncated("DECIMAL", &shown)?;
+                }
+                match d.and_then(|d| d.rescale(scale)).filter(|d| d.fits(u32::from(precision), scale)) {
+                    Some(d) => Value::Decimal(d),
+                    None => {
+                        let max = Decimal::max_value(u32::from(precision), scale);
+                        self.warn(1264, "Out of range value for column 'CAST' at row 1".to_owned());
+                        Value::Decimal(if negative { max.negate() } else { max })
+                    }
                 }
             }
             CastTo::Date => match crate::functions::temporal::moment(&v, &from.ty, context) {
@@ -422,10 +449,11 @@ impl Exec<'_> {
             },
             CastTo::Year => {
                 let n = match &v {
-                    Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
+                    // A time is one of today.
+                    Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) | Value::Time(_) => {
                         convert::to_datetime(&v, context).map_or(0, |at| i64::from(at.year()))
                     }
-                    Value::Bytes(b) => match integer_prefix(b, false) {
+                    Value::Bytes(b) => match convert::integer_prefix(b, false) {
                         (n, true) => n as i64,
                         _ if !b.first().is_some_and(u8::is_ascii_digit) => {
                             let message = format!("Incorrect YEAR value: '{}'", b.to_text());
@@ -448,7 +476,10 @@ impl Exec<'_> {
                 }
             }
             CastTo::Char { length, collation } => {
-                let bytes = text(&v, &from.ty, context).into_owned();
+                if length.is_some_and(|n| n as usize > context.max_allowed_packet()) {
+                    return self.too_long("cast_as_char");
+                }
+                let bytes = owned_text(v, &from.ty, context);
                 if let Some(invalid) = convert::no_text(&bytes, &from.ty, collation.charset()) {
                     self.warn(1300, format!("Invalid {} character string: '{invalid}'", collation.charset().name()));
                     if collation.charset().is_unicode() {
@@ -464,21 +495,23 @@ impl Exec<'_> {
                         }
                         Value::from(&bytes[..keep])
                     }
-                    None if from.ty.collation == Collation::Binary && from.ty.kind.is_string() => self.text_of_bytes(&bytes)?,
+                    None if convert::charset_of(&from.ty) == types::Charset::Binary => self.text_of_bytes(&bytes)?,
                     None => Value::Bytes(ByteString::from(bytes)),
                 }
             }
             CastTo::Json => return Err(crate::errors::internal("a cast to JSON")),
             CastTo::Binary { length } => {
-                let bytes = text(&v, &from.ty, context).into_owned();
+                if length.is_some_and(|n| n as usize > context.max_allowed_packet()) {
+                    return self.too_long("cast_as_binary");
+                }
+                let bytes = owned_text(v, &from.ty, context);
                 let mut bytes = convert::to_charset(bytes, &from.ty, types::Charset::Binary);
                 if let Some(n) = length {
-                    if n as usize > context.max_allowed_packet() {
-                        return Ok(Value::Null);
-                    }
                     if bytes.len() > n as usize {
                         self.cut_by_cast(types::Charset::Binary, n, &bytes[..n as usize], &bytes)?;
                     }
+                    let missing = (n as usize).saturating_sub(bytes.len());
+                    memory::reserve(&mut bytes, missing)?;
                     bytes.resize(n as usize, 0);
                 }
                 Value::Bytes(ByteString::from(bytes))
@@ -488,7 +521,7 @@ impl Exec<'_> {
 
     /// The bits of a text that is cast to an integer: a number that only the other sign has is taken by its bits.
     fn integer_of_text(&mut self, b: &[u8], unsigned: bool) -> Result<u64> {
-        let (bits, clean) = integer_prefix(b, true);
+        let (bits, clean) = convert::integer_prefix(b, true);
         if !clean {
             self.truncated("INTEGER", b)?;
         }
@@ -541,20 +574,24 @@ impl Exec<'_> {
         if v.is_null() {
             return Ok(None);
         }
-        Ok(Some(text(&v, &e.ty, &*self.context).into_owned()))
+        Ok(Some(owned_text(v, &e.ty, &*self.context)))
     }
 
     /// An integer argument; `None` for NULL.
     pub fn int_arg(&mut self, e: &Expr) -> Result<Option<i64>> {
         let v = self.eval(e)?;
         if let Value::Bytes(text) = &v {
-            let (bits, clean) = integer_prefix(text, false);
+            let (bits, clean) = convert::integer_prefix(text, false);
             if !clean {
                 self.truncated("INTEGER", text)?;
             }
             return Ok(Some(bits as i64));
         }
-        Ok(if v.is_null() { None } else { Some(convert::to_i64(&v, &*self.context)) })
+        Ok(match &v {
+            Value::Null => None,
+            Value::Decimal(d) => Some(self.whole_of(d)?),
+            v => Some(convert::to_i64(v, &*self.context)),
+        })
     }
 
     /// A floating argument; `None` for NULL.
@@ -565,31 +602,15 @@ impl Exec<'_> {
     }
 }
 
+/// A value's text, which is not copied where the value is one.
+fn owned_text(v: Value, ty: &types::ColumnType, context: &dyn crate::context::StatementContext) -> Vec<u8> {
+    match v {
+        Value::Bytes(text) => text.into_vec(),
+        v => text(&v, ty, context).into_owned(),
+    }
+}
+
 /// 1, 0 or NULL.
 pub fn truth_value(t: Option<bool>) -> Value {
     t.map_or(Value::Null, Value::bool)
-}
-
-/// The integer at the start of a string: its 64 bits, and whether the whole string was one.
-fn integer_prefix(b: &[u8], unsigned: bool) -> (u64, bool) {
-    let text = b.trim_ascii();
-    let (negative, digits) = match text.first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
-    };
-    let count = digits.iter().take_while(|c| c.is_ascii_digit()).count();
-    let mut n: u128 = 0;
-    for c in &digits[..count.min(39)] {
-        n = n.saturating_mul(10).saturating_add(u128::from(c - b'0'));
-    }
-    let clean = count == digits.len() && count > 0;
-    if negative {
-        let limit = 1u128 << 63;
-        let bits = if n > limit { i64::MIN as u64 } else { (n as u64).wrapping_neg() };
-        return (bits, clean && n <= limit);
-    }
-    // Past the range: all bits for an unsigned target, the largest signed value otherwise.
-    let max = if unsigned { u128::from(u64::MAX) } else { i64::MAX as u128 };
-    (n.min(max) as u64, clean && n <= max)
 }

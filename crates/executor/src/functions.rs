@@ -1,11 +1,13 @@
 //! Scalar functions: control flow, information, and the way to the others.
 
+mod bounded;
 mod compression;
 mod digest;
 mod encryption;
 mod json_functions;
 mod json_schema;
 mod json_value;
+mod locate;
 mod network;
 mod numbers;
 pub(crate) mod regexp;
@@ -157,7 +159,7 @@ impl Exec<'_> {
                 None => Ok(Value::UInt(self.context.last_insert_id())),
                 Some(a) => {
                     let v = self.eval(a)?;
-                    let id = convert::to_u64(&v, &*self.context);
+                    let id = self.bits_of(&v)?;
                     self.context.set_last_insert_id(id);
                     self.explicit_insert_id = Some(id);
                     Ok(if v.is_null() { v } else { Value::UInt(id) })

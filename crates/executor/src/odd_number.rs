@@ -10,7 +10,7 @@ use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::is_told_once;
 use std::borrow::Cow;
-use types::{Charset, SqlMode, Value};
+use types::{Charset, Decimal, SqlMode, Value};
 
 /// What a plan is to tell before it runs: texts that its rows are compared with as numbers and that are none. The other result: whether the first of
 /// them fails it.
@@ -69,6 +69,40 @@ impl Exec<'_> {
     /// Whether this is an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
     pub fn changes_strictly(&self) -> bool {
         changes_strictly(self.plan, self.context.sql_mode())
+    }
+
+    /// The 64 bits of a value for bit operators and their like: of a text those of the integer at its start, of a decimal past BIGINT those of its end.
+    pub fn bits_of(&mut self, v: &Value) -> Result<u64> {
+        match v {
+            Value::Bytes(text) => {
+                let (bits, clean) = convert::integer_prefix(text, true);
+                if !clean {
+                    self.truncated("INTEGER", text)?;
+                }
+                Ok(bits)
+            }
+            Value::Decimal(d) => self.whole_of(d).map(i64::cast_unsigned),
+            other => Ok(convert::to_u64(other, &*self.context)),
+        }
+    }
+
+    /// A decimal as an integer.
+    pub fn whole_of(&mut self, d: &Decimal) -> Result<i64> {
+        match d.to_i64() {
+            Ok(whole) => Ok(whole),
+            Err(end) => {
+                let mut shown = Vec::new();
+                d.write_to(&mut shown);
+                self.truncated("DECIMAL", &shown)?;
+                Ok(end)
+            }
+        }
+    }
+
+    /// An argument's 64 bits; `None` for NULL.
+    pub fn bits_arg(&mut self, e: &Expr) -> Result<Option<u64>> {
+        let v = self.eval(e)?;
+        if v.is_null() { Ok(None) } else { self.bits_of(&v).map(Some) }
     }
 
     /// A text was cut to be a number of this kind.

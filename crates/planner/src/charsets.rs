@@ -81,10 +81,18 @@ fn cast(e: Expr, to: CastTo) -> Expr {
     Expr { kind: ExprKind::Cast(Box::new(e), to), ty }
 }
 
-/// Whether a function is about the bytes of its first argument.
-pub(crate) fn takes_bytes(func: Func) -> bool {
-    use Func::{AesEncrypt, Ascii, BitLength, Compress, Crc32, Hex, Length, Md5, Ord, Sha1, Sha2, ToBase64};
-    matches!(func, AesEncrypt | Ascii | BitLength | Compress | Crc32 | Hex | Length | Md5 | Ord | Sha1 | Sha2 | ToBase64)
+/// Whether a function is about the bytes of its argument at this place.
+pub(crate) fn takes_bytes(func: Func, at: usize) -> bool {
+    use Func as F;
+    match func {
+        // The text, the key, the first block.
+        F::AesEncrypt | F::AesDecrypt => at < 3,
+        F::Ascii | F::BitLength | F::Compress | F::Crc32 | F::Hex | F::Length | F::Md5 | F::Ord | F::Sha1 | F::Sha2 | F::ToBase64 => {
+            at == 0
+        }
+        F::Uncompress | F::UncompressedLength => at == 0,
+        _ => false,
+    }
 }
 
 /// Whether a function makes text of its own, in the connection's character set, whatever its argument's is.

@@ -87,6 +87,25 @@ fn past_the_servers_limit_who_grows_gets_an_error_and_small_statements_go_on() {
 }
 
 #[test]
+fn texts_that_functions_make_are_held_to_the_limit() {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut connection = server.connect();
+    connection.query_drop("SET SESSION connection_memory_limit = 8000000").expect("set");
+    for sql in [
+        "SELECT LENGTH(HEX(HEX(HEX(REPEAT('a', 2000000)))))",
+        "SELECT LENGTH(MAKE_SET(-1, REPEAT('a', 3000000), REPEAT('b', 3000000), REPEAT('c', 3000000)))",
+        "SELECT LENGTH(REPLACE(REPEAT('a', 10000), 'a', REPEAT('b', 3000)))",
+        "SELECT LENGTH(DATE_FORMAT('2020-01-01', REPEAT('%W', 1500000)))",
+        "SELECT LENGTH(REGEXP_REPLACE(REPEAT('a', 2000), '.*', REPEAT('$0', 20000)))",
+        "SELECT LENGTH(QUOTE(QUOTE(QUOTE(REPEAT('''', 1000000)))))",
+        "SELECT LENGTH(CONCAT(REPEAT('a', 3000000), REPEAT('b', 3000000), REPEAT('c', 3000000)))",
+    ] {
+        assert_eq!(code(&mut connection, sql), 1038, "{sql}");
+        assert_eq!(connection.query_first::<u32, _>("SELECT 1").expect("a read"), Some(1), "{sql}");
+    }
+}
+
+#[test]
 fn what_is_held_is_shown_and_goes_back() {
     let (_server, mut connection) = server(&[]);
     let held = "SELECT EVENT_NAME, CURRENT_NUMBER_OF_BYTES_USED FROM performance_schema.memory_summary_global_by_event_name";

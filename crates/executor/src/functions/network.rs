@@ -63,7 +63,11 @@ impl Exec<'_> {
                 Ok(Value::from(uuid_text(if swaps { unswapped(bytes) } else { bytes })))
             }
             _ => {
-                let Some(given) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(given) = self.text_arg(&args[0])? else {
+                    // A number is no address even where it is NULL.
+                    let is_asked = matches!(func, F::IsIpv4 | F::IsIpv6 | F::IsIpv4Compat | F::IsIpv4Mapped);
+                    return Ok(if is_asked && planner::typing::is_number(&args[0].ty) { Value::FALSE } else { Value::Null });
+                };
                 let is_binary = planner::typing::is_string_class(&args[0].ty) && args[0].ty.collation == types::Collation::Binary;
                 Ok(address(func, &given, is_binary))
             }
@@ -110,9 +114,9 @@ fn address(func: Func, given: &[u8], is_binary: bool) -> Value {
             _ => Value::Null,
         },
         Func::IsIpv4 => Value::bool(text().and_then(parse_v4).is_some()),
-        Func::IsIpv6 => Value::bool(text().is_some_and(|text| text.parse::<Ipv6Addr>().is_ok())),
+        Func::IsIpv6 => Value::bool(text().and_then(parse_v6).is_some()),
         // ::a.b.c.d, but neither :: nor ::1.
-        Func::IsIpv4Compat => Value::bool(is_binary && v6().is_some_and(|b| b[..12] == [0; 12] && (b[12] != 0 || b[13] != 0))),
+        Func::IsIpv4Compat => Value::bool(is_binary && v6().is_some_and(|b| u128::from_be_bytes(b) > 1 && b[..12] == [0; 12])),
         _ => Value::bool(is_binary && v6().is_some_and(|b| b[..10] == [0; 10] && b[10..12] == [0xff; 2])),
     }
 }
@@ -120,7 +124,18 @@ fn address(func: Func, given: &[u8], is_binary: bool) -> Value {
 fn parse_address(text: &str) -> Option<IpAddr> {
     match parse_v4(text) {
         Some(address) => Some(IpAddr::V4(address)),
-        None => text.parse::<Ipv6Addr>().ok().map(IpAddr::V6),
+        None => parse_v6(text).map(IpAddr::V6),
+    }
+}
+
+/// An IPv4 address at its end is read as by [`parse_v4`].
+fn parse_v6(text: &str) -> Option<Ipv6Addr> {
+    match text.rsplit_once(':') {
+        Some((groups, v4)) if v4.contains('.') => {
+            let [a, b, c, d] = parse_v4(v4)?.octets();
+            format!("{groups}:{a:x}{b:02x}:{c:x}{d:02x}").parse().ok()
+        }
+        _ => text.parse().ok(),
     }
 }
 
@@ -176,7 +191,7 @@ fn v6_text(bytes: [u8; 16]) -> String {
 }
 
 /// The bytes of a UUID as text: with dashes, without, or with dashes in braces.
-fn uuid_bytes(text: &[u8]) -> Option<[u8; 16]> {
+pub(super) fn uuid_bytes(text: &[u8]) -> Option<[u8; 16]> {
     let inner = text.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
     let dashed = |text: &[u8]| text.len() == 36 && [8, 13, 18, 23].iter().all(|at| text[*at] == b'-');
     let digits: Vec<u8> = match (inner, text.len()) {
@@ -214,7 +229,7 @@ fn uuid_text(bytes: [u8; 16]) -> String {
 pub fn format_bytes(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes.abs() < 1024.0 {
-        return format!("{bytes:4.0} bytes");
+        return format!("{:4} bytes", bytes as i64);
     }
     let mut amount = bytes / 1024.0;
     let mut unit = 0;
@@ -222,14 +237,23 @@ pub fn format_bytes(bytes: f64) -> String {
         amount /= 1024.0;
         unit += 1;
     }
-    format!("{amount:4.2} {}", UNITS[unit])
+    with_unit(amount, UNITS[unit])
+}
+
+/// With an exponent where it would be long.
+fn with_unit(amount: f64, unit: &str) -> String {
+    let long = if amount.abs() >= 100_000.0 { format!("{amount:.2e}") } else { return format!("{amount:4.2} {unit}") };
+    match long.split_once('e').and_then(|(digits, exponent)| Some((digits, exponent.parse::<i32>().ok()?))) {
+        Some((digits, exponent)) => format!("{digits}e{exponent:+03} {unit}"),
+        None => format!("{long} {unit}"),
+    }
 }
 
 fn format_pico_time(picos: f64) -> String {
     const UNITS: [(f64, &str); 7] = [(8.64e16, "d"), (3.6e15, "h"), (6e13, "min"), (1e12, "s"), (1e9, "ms"), (1e6, "us"), (1e3, "ns")];
     match UNITS.iter().find(|(least, _)| picos.abs() >= *least) {
-        Some((unit, name)) => format!("{:4.2} {name}", picos / unit),
-        None => format!("{picos:3.0} ps"),
+        Some((unit, name)) => with_unit(picos / unit, name),
+        None => format!("{:3} ps", picos as i64),
     }
 }
 
@@ -269,6 +293,29 @@ mod tests {
         check("::ffff:1.2.3.4", "::ffff:1.2.3.4");
         check("::1.2.3.4", "::1.2.3.4");
         check("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8");
+    }
+
+    #[test]
+    fn an_address_within_another_may_begin_with_zeros() {
+        let check = |text: &str, expect: Option<&str>| assert_eq!(parse_v6(text), expect.and_then(|text| text.parse().ok()), "{text}");
+        check("::01.2.3.004", Some("::102:304"));
+        check("1:2:3:4:5:6:1.2.3.4", Some("1:2:3:4:5:6:102:304"));
+        check("::0001.2.3.4", None);
+        check("::1.2.3", None);
+        check("::1.2.3.4:5", None);
+        check("1.2.3.4", None);
+        check("1:2:3:4:5:6:7:1.2.3.4", None);
+    }
+
+    #[test]
+    fn long_amounts_have_an_exponent() {
+        assert_eq!(
+            (format_bytes(1023.9), format_bytes(-1.5), format_bytes(1e22)),
+            ("1023 bytes".into(), "  -1 bytes".into(), "8673.62 EiB".into())
+        );
+        assert_eq!((format_bytes(1e30), format_bytes(1e300)), ("8.67e+11 EiB".into(), "8.67e+281 EiB".into()));
+        assert_eq!((format_pico_time(999.9), format_pico_time(-1e22)), ("999 ps".into(), "-1.16e+05 d".into()));
+        assert_eq!((format_pico_time(8.64e16 * 99_999.996), format_pico_time(0.5)), ("100000.00 d".into(), "  0 ps".into()));
     }
 
     #[test]

@@ -60,7 +60,10 @@ impl Exec<'_> {
                     },
                     None => 0,
                 };
-                Ok(round(&v, digits, func == F::Round, e, &*self.context))
+                match round(&v, digits, func == F::Round, e, &*self.context) {
+                    Ok(v) => Ok(v),
+                    Err(kind) => Err(out_of_range(kind, &self.spelled(e, || format!("{}({digits} digits)", func.name())))),
+                }
             }
             F::Mod => {
                 let call =
@@ -102,23 +105,21 @@ impl Exec<'_> {
             }
             F::Sin | F::Cos | F::Tan | F::Cot | F::Asin | F::Acos | F::Degrees | F::Radians => {
                 let Some(x) = self.double_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(Value::Double(match func {
+                let r = match func {
                     F::Sin => x.sin(),
                     F::Cos => x.cos(),
                     F::Tan => x.tan(),
-                    F::Cot => {
-                        let t = x.tan();
-                        if t == 0.0 {
-                            return Err(out_of_range("DOUBLE", &self.spelled(e, || format!("cot({x})"))));
-                        }
-                        1.0 / t
-                    }
+                    F::Cot => 1.0 / x.tan(),
                     F::Asin | F::Acos if !(-1.0..=1.0).contains(&x) => return Ok(Value::Null),
                     F::Asin => x.asin(),
                     F::Acos => x.acos(),
                     F::Degrees => x.to_degrees(),
                     _ => x.to_radians(),
-                }))
+                };
+                if r.is_finite() {
+                    return Ok(Value::Double(r));
+                }
+                Err(out_of_range("DOUBLE", &self.spelled(e, || format!("{}({x})", func.name()))))
             }
             F::Atan => {
                 let Some(x) = self.double_arg(&args[0])? else { return Ok(Value::Null) };
@@ -163,20 +164,17 @@ impl Exec<'_> {
                 Ok(Value::UInt(u64::from(crc32(&t))))
             }
             F::Conv => {
-                let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 let (Some(from), Some(to)) = (self.int_arg(&args[1])?, self.int_arg(&args[2])?) else { return Ok(Value::Null) };
-                Ok(conv(&t, from, to).map_or(Value::Null, Value::from))
+                // MySQL takes 32 bits of them.
+                self.conv(&args[0], from as i32, to as i32)
             }
             F::BitCount => {
                 let v = self.eval(&args[0])?;
                 match &v {
-                    Value::Null => return Ok(v),
-                    Value::Bytes(b) if has_bits_of_bytes(&args[0]) => {
-                        return Ok(Value::Int(b.iter().map(|x| i64::from(x.count_ones())).sum()));
-                    }
-                    _ => self.demand_number("INTEGER", &v)?,
+                    Value::Null => Ok(v),
+                    Value::Bytes(b) if has_bits_of_bytes(&args[0]) => Ok(Value::Int(b.iter().map(|x| i64::from(x.count_ones())).sum())),
+                    _ => Ok(Value::Int(i64::from(self.bits_of(&v)?.count_ones()))),
                 }
-                Ok(Value::Int(i64::from(convert::to_u64(&v, &*self.context).count_ones())))
             }
             F::Format => {
                 let v = self.eval(&args[0])?;
@@ -185,13 +183,16 @@ impl Exec<'_> {
                     return Ok(v);
                 }
                 let digits = digits.clamp(0, 30) as u8;
-                let text = match number(&v, &*self.context).as_ref().and_then(number_decimal).and_then(|d| d.rescale(digits)) {
+                self.demand_number("DOUBLE", &v)?;
+                let number = number(&v, &*self.context);
+                let exact = number.as_ref().filter(|n| !matches!(n, Number::Double(_))).and_then(number_decimal);
+                let text = match exact.and_then(|d| d.rescale(digits)) {
                     Some(d) => {
                         let mut out = Vec::new();
                         d.write_to(&mut out);
                         String::from_utf8_lossy(&out).into_owned()
                     }
-                    None => format!("{:.*}", usize::from(digits), convert::to_f64(&v, &*self.context)),
+                    None => fixed(convert::to_f64(&v, &*self.context), digits),
                 };
                 Ok(Value::from(self.locale_arg(args.get(2))?.digits.write(&text)))
             }
@@ -211,6 +212,22 @@ impl Exec<'_> {
         Ok(&LOCALES[found.unwrap_or(ENGLISH)])
     }
 
+    /// CONV, BIN and OCT. A negative base says that the number has a sign.
+    pub(super) fn conv(&mut self, e: &Expr, from: i32, to: i32) -> Result<Value> {
+        let v = self.eval(e)?;
+        let (text, from) = match &v {
+            Value::Null => return Ok(v),
+            // A number, whose base nobody needs to know.
+            Value::UInt(n) if e.ty.kind == TypeKind::Bit && is_base(from) => (n.to_string().into_bytes(), 10),
+            other => (self.text_of(other, e), from),
+        };
+        let Some(made) = conv(&text, from, to) else { return Ok(Value::Null) };
+        if made.cut {
+            self.truncated("DECIMAL", &text)?;
+        }
+        Ok(Value::from(made.digits))
+    }
+
     fn bad_logarithm(&mut self) -> Result<Value> {
         self.warn(3020, "Invalid argument for logarithm".to_owned());
         Ok(Value::Null)
@@ -224,41 +241,75 @@ impl Exec<'_> {
     }
 }
 
-fn round(v: &Value, digits: i64, half_up: bool, e: &Expr, context: &dyn crate::context::StatementContext) -> Value {
-    let digits = digits.clamp(-65, 30) as i32;
-    match number(v, context) {
+/// ROUND and TRUNCATE; the error is the type that cannot hold the result.
+fn round(
+    v: &Value,
+    digits: i64,
+    half_up: bool,
+    e: &Expr,
+    context: &dyn crate::context::StatementContext,
+) -> std::result::Result<Value, &'static str> {
+    let places = digits.clamp(-65, 30) as i32;
+    Ok(match number(v, context) {
         None => Value::Null,
         Some(Number::Int(i)) if digits >= 0 => Value::Int(i),
         Some(Number::UInt(u)) if digits >= 0 => Value::UInt(u),
         Some(n @ (Number::Int(_) | Number::UInt(_))) => {
             let d = number_decimal(&n).unwrap_or(Decimal::ZERO);
-            let r = if half_up { d.round(digits) } else { d.truncate(digits) };
-            match (r.to_i64(), r.to_u64()) {
-                (Ok(i), _) if !e.ty.unsigned => Value::Int(i),
-                (_, Ok(u)) => Value::UInt(u),
-                (Ok(i), _) => Value::Int(i),
-                _ => Value::Decimal(r),
+            let r = if half_up { d.round(places) } else { d.truncate(places) };
+            match n {
+                Number::UInt(_) => Value::UInt(r.to_u64().map_err(|_| "BIGINT UNSIGNED")?),
+                _ => Value::Int(r.to_i64().map_err(|_| "BIGINT")?),
             }
         }
         Some(Number::Decimal(d)) => {
-            let r = if half_up { d.round(digits) } else { d.truncate(digits) };
+            let r = if half_up { d.round(places) } else { d.truncate(places) };
             // The scale that the type shows.
-            let scale = if e.ty.kind == TypeKind::Decimal { e.ty.decimals } else { digits.clamp(0, i32::from(d.scale())) as u8 };
+            let scale = if e.ty.kind == TypeKind::Decimal { e.ty.decimals } else { places.clamp(0, i32::from(d.scale())) as u8 };
             Value::Decimal(r.rescale(scale).unwrap_or(r))
         }
-        Some(Number::Double(d)) => {
-            if digits > 17 {
-                return Value::Double(d);
-            }
-            let factor = 10f64.powi(digits.abs());
-            let scaled = if digits >= 0 { d * factor } else { d / factor };
-            if !scaled.is_finite() {
-                return Value::Double(d);
-            }
-            let cut = if half_up { scaled.round_ties_even() } else { scaled.trunc() };
-            Value::Double(if digits >= 0 { cut / factor } else { cut * factor })
-        }
+        Some(Number::Double(d)) => Value::Double(round_double(d, digits, half_up)),
+    })
+}
+
+/// By a power of ten that may be infinite: nothing is left of a number then, or nothing of it is cut.
+fn round_double(d: f64, digits: i64, half_up: bool) -> f64 {
+    let factor = power_of_ten(digits.unsigned_abs());
+    let scaled = if digits >= 0 { d * factor } else { d / factor };
+    if digits >= 0 && !scaled.is_finite() {
+        return d;
     }
+    let cut = if half_up { scaled.round_ties_even() } else { scaled.trunc() };
+    match (digits >= 0, factor.is_finite()) {
+        (true, _) => cut / factor,
+        (false, true) => cut * factor,
+        (false, false) => 0.0,
+    }
+}
+
+/// The nearest double.
+fn power_of_ten(n: u64) -> f64 {
+    match n {
+        // Products of these are exact.
+        0..=22 => 10f64.powi(n as i32),
+        23..=308 => format!("1e{n}").parse().unwrap_or(f64::INFINITY),
+        _ => f64::INFINITY,
+    }
+}
+
+/// A double with so many digits behind the point: its shortest ones, and zeros.
+fn fixed(d: f64, digits: u8) -> String {
+    let digits = usize::from(digits);
+    let mut text = round_double(d, digits as i64, true).to_string();
+    let behind = text.find('.').map(|point| text.len() - point - 1);
+    match behind {
+        // More than there is room for has been left by rounding.
+        Some(behind) if behind > digits => return format!("{d:.digits$}"),
+        None if digits > 0 => text.push('.'),
+        _ => {}
+    }
+    text.extend(std::iter::repeat_n('0', digits - behind.unwrap_or(0)));
+    text
 }
 
 /// What a byte does to a CRC-32.
@@ -282,30 +333,51 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| crc >> 8 ^ CRC32_OF_BYTE[((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
+/// What CONV makes of a text.
+#[derive(Debug, PartialEq)]
+struct Converted {
+    digits: String,
+    /// The text says no number, or one past the range.
+    cut: bool,
+}
+
+fn is_base(base: i32) -> bool {
+    (2..=36).contains(&base.unsigned_abs())
+}
+
 /// CONV: the number at the start of a text, from one base to another; `None` for bases that do not exist and for an empty text.
-pub fn conv(text: &[u8], from: i64, to: i64) -> Option<String> {
-    if text.is_empty() {
+fn conv(text: &[u8], from: i32, to: i32) -> Option<Converted> {
+    if text.is_empty() || !is_base(from) || !is_base(to) {
         return None;
     }
-    let (base_in, base_out) = (from.unsigned_abs(), to.unsigned_abs());
-    if !(2..=36).contains(&base_in) || !(2..=36).contains(&base_out) {
-        return None;
-    }
+    let (base_in, base_out) = (from.unsigned_abs(), u64::from(to.unsigned_abs()));
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
         _ => (false, text),
     };
-    let mut n: u64 = 0;
+    let mut amount: Option<u64> = Some(0);
+    let mut any = false;
     for c in digits {
-        let Some(d) = (*c as char).to_digit(base_in as u32) else { break };
-        n = n.saturating_mul(base_in).saturating_add(u64::from(d));
+        let Some(d) = char::from(*c).to_digit(base_in) else { break };
+        any = true;
+        amount = amount.and_then(|n| n.checked_mul(u64::from(base_in))?.checked_add(u64::from(d)));
     }
-    if negative {
-        n = n.wrapping_neg();
-    }
-    let (minus, mut n) = if to < 0 && (n as i64) < 0 { (true, (n as i64).unsigned_abs()) } else { (false, n) };
+    // Past the range it stops at the end; without a sign what is negative counts from above.
+    let (n, past) = match (from < 0, negative, amount) {
+        (false, false, n) => (n.unwrap_or(u64::MAX), n.is_none()),
+        (false, true, n) => (n.map_or(0, u64::wrapping_neg), n.is_none()),
+        (true, false, n) => match n.and_then(|n| i64::try_from(n).ok()) {
+            Some(n) => (n.cast_unsigned(), false),
+            None => (i64::MAX.cast_unsigned(), true),
+        },
+        (true, true, n) => match n.and_then(|n| 0i64.checked_sub_unsigned(n)) {
+            Some(n) => (n.cast_unsigned(), false),
+            None => (i64::MIN.cast_unsigned(), true),
+        },
+    };
+    let (minus, mut n) = if to < 0 && n.cast_signed() < 0 { (true, n.cast_signed().unsigned_abs()) } else { (false, n) };
     let mut out = Vec::new();
     loop {
         out.push(char::from_digit((n % base_out) as u32, base_out as u32)?.to_ascii_uppercase());
@@ -317,7 +389,7 @@ pub fn conv(text: &[u8], from: i64, to: i64) -> Option<String> {
     if minus {
         out.push('-');
     }
-    Some(out.into_iter().rev().collect())
+    Some(Converted { digits: out.into_iter().rev().collect(), cut: past || !any })
 }
 
 #[cfg(test)]
@@ -326,10 +398,39 @@ mod tests {
 
     #[test]
     fn helpers_follow_the_manual() {
-        assert_eq!(conv(b"a", 16, 2).as_deref(), Some("1010"));
-        assert_eq!(conv(b"6E", 18, 8).as_deref(), Some("172"));
-        assert_eq!(conv(b"-17", 10, -18).as_deref(), Some("-H"));
+        let check = |text: &str, from: i32, to: i32, digits: &str, cut: bool| {
+            assert_eq!(conv(text.as_bytes(), from, to), Some(Converted { digits: digits.to_owned(), cut }), "{text} from {from} to {to}");
+        };
+        check("a", 16, 2, "1010", false);
+        check("6E", 18, 8, "172", false);
+        check("-17", 10, -18, "-H", false);
+        check("-1", -10, 10, "18446744073709551615", false);
+        check("-9223372036854775808", -10, -10, "-9223372036854775808", false);
+        check("99999999999999999999", -10, 10, "9223372036854775807", true);
+        check("-99999999999999999999", 10, 10, "0", true);
+        check("-99999999999999999999", -10, 10, "9223372036854775808", true);
+        check("abc", 10, 2, "0", true);
+        assert_eq!((conv(b"", 10, 2), conv(b"5", 1, 10), conv(b"5", 10, i32::MIN)), (None, None, None));
         assert_eq!(crc32(b"MySQL"), 3_259_397_556);
         assert_eq!(crc32(b"mysql"), 2_501_908_538);
+    }
+
+    #[test]
+    fn doubles_are_rounded_by_powers_of_ten() {
+        let check = |d: f64, digits: i64, rounded: f64, cut: f64| {
+            assert_eq!((round_double(d, digits, true), round_double(d, digits, false)), (rounded, cut), "{d} to {digits}");
+        };
+        check(1e300, -301, 0.0, 0.0);
+        check(1e308, -301, 1e308, 1e308);
+        check(123_456_789.123, 20, 123_456_789.123_000_01, 123_456_789.123_000_01);
+        check(1.5e-20, 20, 2e-20, 1e-20);
+        check(5e-324, 400, 5e-324, 5e-324);
+        check(5e-324, 308, 0.0, 0.0);
+        check(1e308, 5, 1e308, 1e308);
+        check(1.5, -1000, 0.0, 0.0);
+        check(2.5, 0, 2.0, 2.0);
+        check(0.29, 2, 0.29, 0.28);
+        assert_eq!((fixed(2.5, 0), fixed(1.005, 2), fixed(0.1, 20)), ("2".into(), "1.00".into(), "0.10000000000000000000".into()));
+        assert_eq!((fixed(-0.4, 0), fixed(1e15 + 0.3, 5)), ("-0".into(), "1000000000000000.40000".into()));
     }
 }

@@ -3,6 +3,7 @@
 //! Patterns are read by `regexp_pattern.rs` and matched by `fancy_regex`. What was compiled is kept while the statement runs.
 
 use crate::exec::Exec;
+use crate::functions::bounded::{Growing, Refusal};
 use crate::functions::regexp_pattern::{Flags, bad_group_name, illegal_argument, out_of_bounds, timeout, translate};
 use crate::run::Result;
 use fancy_regex::{Captures, Regex, RegexBuilder};
@@ -17,13 +18,17 @@ use types::{Collation, Value};
 const KEPT_MAX: usize = 16;
 /// Steps back that a match may take: about what MySQL's `regexp_time_limit` allows.
 const BACKTRACK_MAX: usize = 300_000;
+/// Bytes of a subject whose every place may be tried, with some steps back each, within these.
+const SUBJECT_BYTES: usize = 64 << 10;
+/// Steps back more for each byte of a longer one.
+const BACKTRACK_PER_BYTE: usize = 4;
 /// Bytes that a compiled pattern may take.
 const COMPILED_BYTES_MAX: usize = 8 << 20;
 
 /// Compiled patterns of a statement.
 #[derive(Default)]
 pub struct Patterns {
-    kept: Vec<(Arc<str>, Flags, Arc<Pattern>)>,
+    kept: Vec<(Arc<str>, Flags, usize, Arc<Pattern>)>,
 }
 
 /// A compiled pattern.
@@ -33,13 +38,16 @@ struct Pattern {
 }
 
 impl Patterns {
-    fn get(&mut self, text: &str, flags: Flags) -> std::result::Result<Arc<Pattern>, SqlError> {
-        if let Some((_, _, pattern)) = self.kept.iter().find(|(of, with, _)| *with == flags && **of == *text) {
+    /// For a subject of so many bytes.
+    fn get(&mut self, text: &str, flags: Flags, subject_bytes: usize) -> std::result::Result<Arc<Pattern>, SqlError> {
+        let steps_max = backtrack_max(subject_bytes);
+        let same = |kept: &&(Arc<str>, Flags, usize, Arc<Pattern>)| kept.1 == flags && kept.2 == steps_max && *kept.0 == *text;
+        if let Some((_, _, _, pattern)) = self.kept.iter().find(same) {
             return Ok(Arc::clone(pattern));
         }
         let translated = translate(text, flags)?;
         let built = RegexBuilder::new(&translated.pattern)
-            .backtrack_limit(BACKTRACK_MAX)
+            .backtrack_limit(steps_max)
             .delegate_size_limit(COMPILED_BYTES_MAX)
             .delegate_dfa_size_limit(COMPILED_BYTES_MAX)
             .build();
@@ -48,9 +56,17 @@ impl Patterns {
         if self.kept.len() == KEPT_MAX {
             self.kept.remove(0);
         }
-        self.kept.push((text.into(), flags, Arc::clone(&pattern)));
+        self.kept.push((text.into(), flags, steps_max, Arc::clone(&pattern)));
         Ok(pattern)
     }
+}
+
+/// The matcher counts a step for each place where it begins anew, so that a longer subject needs more. Few limits, as each is a pattern compiled.
+fn backtrack_max(subject_bytes: usize) -> usize {
+    if subject_bytes <= SUBJECT_BYTES {
+        return BACKTRACK_MAX;
+    }
+    BACKTRACK_MAX.saturating_add(subject_bytes.checked_next_power_of_two().unwrap_or(subject_bytes).saturating_mul(BACKTRACK_PER_BYTE))
 }
 
 /// Subject and pattern of a call.
@@ -154,6 +170,9 @@ impl Exec<'_> {
             return Ok(Value::Null);
         };
         let Some(returns) = returns else { return Ok(Value::Null) };
+        if call.subject.is_empty() && position > 1 {
+            return Ok(Value::Int(0));
+        }
         let from = call.offset(position).filter(|from| *from < call.subject.len() || (position == 1 && call.subject.is_empty()));
         let from = from.ok_or_else(out_of_bounds)?;
         Ok(match call.occurrence(from, occurrence)? {
@@ -182,7 +201,7 @@ impl Exec<'_> {
             return Ok(call.value(""));
         }
         let only = (occurrence != 0).then(|| occurrence.max(1));
-        let mut out = String::with_capacity(call.subject.len());
+        let mut out = self.growing();
         let (mut copied, mut number) = (0, 0);
         loop {
             self.tick()?;
@@ -191,11 +210,12 @@ impl Exec<'_> {
             let Some(whole) = groups.get(0).map(|whole| (whole.start(), whole.end())) else { break };
             number += 1;
             if only.is_none_or(|only| only == number) {
-                out.push_str(&call.subject[copied..whole.0]);
-                copied = whole.1;
-                write_replacement(&replacement, &groups, call.pattern.group_count, &mut out)?;
-                if out.len() > self.context.max_allowed_packet() {
-                    return self.bounded(out.into_bytes(), "regexp_replace");
+                let made = out.push(&call.subject.as_bytes()[copied..whole.0]).map_err(Stop::from);
+                let made = made.and_then(|()| write_replacement(&replacement, &groups, call.pattern.group_count, &mut out));
+                match made {
+                    Ok(()) => copied = whole.1,
+                    Err(Stop::Refused(refusal)) => return self.refused(refusal, "regexp_replace"),
+                    Err(Stop::Failed(error)) => return Err(error.into()),
                 }
             }
             if only.is_some_and(|only| number >= only) {
@@ -204,8 +224,11 @@ impl Exec<'_> {
             let Some(next) = call.behind(whole) else { break };
             from = next;
         }
-        out.push_str(&call.subject[copied..]);
-        Ok(call.value(&out))
+        let made = out.push(&call.subject.as_bytes()[copied..]);
+        if let (Ok(()), true) = (&made, call.binary) {
+            return Ok(call.value(&String::from_utf8_lossy(&out.into_bytes())));
+        }
+        self.grown(made.map(|()| out), "regexp_replace")
     }
 
     /// The first two arguments and the match type, which is argument `types_at`; `None` when one of them is NULL.
@@ -232,12 +255,12 @@ impl Exec<'_> {
         let pattern = to_text(&pattern, both_binary);
         let Some(subject) = self.text_arg(&args[0])? else {
             // A wrong pattern is told all the same.
-            self.patterns.get(&pattern, flags)?;
+            self.patterns.get(&pattern, flags, 0)?;
             return Ok(None);
         };
         let subject = to_text(&subject, both_binary);
         flags.line_end_last = subject.ends_with(['\n', '\x0b', '\x0c', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
-        let pattern = self.patterns.get(&pattern, flags)?;
+        let pattern = self.patterns.get(&pattern, flags, subject.len())?;
         Ok(types.map(|_| Call { subject, pattern, binary: both_binary }))
     }
 
@@ -256,15 +279,33 @@ fn to_text(bytes: &[u8], binary: bool) -> String {
     if binary { bytes.iter().map(|b| char::from(*b)).collect() } else { String::from_utf8_lossy(bytes).into_owned() }
 }
 
+/// Why a replacement is not written.
+enum Stop {
+    Refused(Refusal),
+    Failed(SqlError),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(refusal)
+    }
+}
+
+impl From<SqlError> for Stop {
+    fn from(error: SqlError) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
 /// What writing a replacement comes to.
-type Written = std::result::Result<(), SqlError>;
+type Written = std::result::Result<(), Stop>;
 
 /// A replacement with its `$1`, `${name}` and `\x`.
-fn write_replacement(replacement: &str, groups: &Captures<'_, str>, group_count: u32, out: &mut String) -> Written {
+fn write_replacement(replacement: &str, groups: &Captures<'_, str>, group_count: u32, out: &mut Growing) -> Written {
     let mut rest = replacement.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
-            '\\' => out.extend(rest.next()),
+            '\\' => rest.next().map_or(Ok(()), |c| out.push_char(c))?,
             '$' => match rest.peek() {
                 Some(digit) if digit.is_ascii_digit() => {
                     let mut number = 0;
@@ -278,21 +319,21 @@ fn write_replacement(replacement: &str, groups: &Captures<'_, str>, group_count:
                         rest.next();
                     }
                     if number > group_count {
-                        return Err(out_of_bounds());
+                        return Err(out_of_bounds().into());
                     }
-                    out.push_str(groups.get(number as usize).map_or("", |group| group.as_str()));
+                    out.push(groups.get(number as usize).map_or("", |group| group.as_str()).as_bytes())?;
                 }
                 Some('{') => {
                     rest.next();
                     let name: String = rest.by_ref().take_while(|c| *c != '}').collect();
                     match groups.name(&name) {
-                        Some(group) => out.push_str(group.as_str()),
-                        None => return Err(bad_group_name()),
+                        Some(group) => out.push(group.as_str().as_bytes())?,
+                        None => return Err(bad_group_name().into()),
                     }
                 }
-                _ => return Err(bad_group_name()),
+                _ => return Err(bad_group_name().into()),
             },
-            c => out.push(c),
+            c => out.push_char(c)?,
         }
     }
     Ok(())

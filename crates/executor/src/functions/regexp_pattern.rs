@@ -546,6 +546,11 @@ impl Translator<'_> {
             return Err(illegal_argument());
         }
         self.out.push('[');
+        if let Some(class) = self.class_alone()? {
+            self.out.push_str(class);
+            self.out.push(']');
+            return Ok(());
+        }
         if self.eat("^") {
             self.out.push('^');
         }
@@ -627,6 +632,22 @@ impl Translator<'_> {
     }
 
     /// Where a text comes next.
+    /// `[:alpha:]` without brackets around it is the class, too.
+    fn class_alone(&mut self) -> Result<Option<&'static str>, SqlError> {
+        if self.peek() != Some(':') {
+            return Ok(None);
+        }
+        let Some(end) = self.source_find(":]").filter(|end| *end > self.at + 1) else { return Ok(None) };
+        let name = &self.text[self.at + 1..end];
+        let bare = name.strip_prefix(&['^']).unwrap_or(name);
+        if bare.is_empty() || !bare.iter().all(char::is_ascii_alphabetic) {
+            return Ok(None);
+        }
+        let name: String = name.iter().map(char::to_ascii_lowercase).collect();
+        self.at = end + 2;
+        posix(&name).map(Some).ok_or_else(illegal_argument)
+    }
+
     fn source_find(&self, text: &str) -> Option<usize> {
         debug_assert!(self.source.len() >= self.text.len());
         let wanted: Vec<char> = text.chars().collect();

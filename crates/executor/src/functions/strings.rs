@@ -3,6 +3,8 @@
 use crate::context::StatementContext;
 use crate::convert;
 use crate::exec::Exec;
+use crate::functions::bounded::{Growing, Made, copied, part_of};
+use crate::functions::locate::locate;
 use crate::functions::pair_collation;
 use crate::run::Result;
 use planner::expr::{Expr, ExprKind};
@@ -11,15 +13,15 @@ use planner::typing::{Class, class, comparison_collation, is_string_class};
 use std::cmp::Ordering;
 use types::{Collation, ColumnType, TypeKind, Value};
 
-/// The number of an address of four bytes, or of fewer parts: `127.1` is 127.0.0.1.
+/// The number of an address of four bytes, or of fewer parts: `127.1` is 127.0.0.1. Empty parts but the last are 0.
 fn short_address(text: &[u8]) -> Option<u64> {
-    let parts: Vec<u64> = text
-        .split(|byte| *byte == b'.')
-        .map(|part| {
-            std::str::from_utf8(part).ok().filter(|part| part.bytes().all(|b| b.is_ascii_digit()))?.parse().ok().filter(|n| *n < 256)
-        })
-        .collect::<Option<_>>()?;
+    let part =
+        |part: &[u8]| part.iter().try_fold(0, |n: u64, b| Some(n * 10 + u64::from(char::from(*b).to_digit(10)?)).filter(|n| *n < 256));
+    let parts: Vec<u64> = text.split(|byte| *byte == b'.').take(5).map(part).collect::<Option<_>>()?;
     let (last, first) = parts.split_last().filter(|(_, first)| first.len() < 4)?;
+    if !text.last().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
     Some(first.iter().zip([24, 16, 8]).fold(*last, |address, (part, shift)| address | part << shift))
 }
 
@@ -69,29 +71,31 @@ impl Exec<'_> {
         let binary = e.ty.collation == Collation::Binary;
         match func {
             F::Concat => {
-                let mut out = Vec::new();
+                let mut out = self.growing();
                 for a in args {
                     let v = self.eval(a)?;
                     if v.is_null() {
                         return Ok(v);
                     }
-                    out.extend_from_slice(&convert::text(&v, &a.ty, &*self.context));
+                    if let Err(refusal) = out.push(&convert::text(&v, &a.ty, &*self.context)) {
+                        return self.refused(refusal, "concat");
+                    }
                 }
-                self.bounded(out, "concat")
+                self.grown(Ok(out), "concat")
             }
             F::ConcatWs => {
                 let Some(separator) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                let mut out = Vec::new();
+                let mut out = self.growing();
                 let mut first = true;
                 for a in &args[1..] {
                     let Some(t) = self.text_arg(a)? else { continue };
-                    if !first {
-                        out.extend_from_slice(&separator);
+                    let made = if first { Ok(()) } else { out.push(&separator) };
+                    if let Err(refusal) = made.and_then(|()| out.push(&t)) {
+                        return self.refused(refusal, "concat_ws");
                     }
                     first = false;
-                    out.extend_from_slice(&t);
                 }
-                self.bounded(out, "concat_ws")
+                self.grown(Ok(out), "concat_ws")
             }
             F::Substring => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -112,19 +116,19 @@ impl Exec<'_> {
                 if start < 0 || start >= count || length <= 0 {
                     return Ok(Value::from(""));
                 }
-                Ok(Value::from(cut(&t, start as usize, length.min(count - start) as usize, binary)))
+                Ok(chars_of(t, start as usize, length.min(count - start) as usize, binary))
             }
             F::SubstringIndex => {
                 let Some(parts) = self.texts(&args[..2])? else { return Ok(Value::Null) };
                 let Some(count) = self.int_arg(&args[2])? else { return Ok(Value::Null) };
-                Ok(Value::from(substring_index(&parts[0], &parts[1], count).as_slice()))
+                copied(substring_index(&parts[0], &parts[1], count))
             }
             F::Left | F::Right => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 let Some(n) = self.int_arg(&args[1])? else { return Ok(Value::Null) };
                 let count = count_chars(&t, binary);
                 let n = (n.max(0) as usize).min(count);
-                Ok(Value::from(if func == F::Left { cut(&t, 0, n, binary) } else { cut(&t, count - n, n, binary) }))
+                Ok(chars_of(t, if func == F::Left { 0 } else { count - n }, n, binary))
             }
             F::Length | F::CharLength | F::BitLength => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -136,19 +140,24 @@ impl Exec<'_> {
                 }))
             }
             F::Upper | F::Lower => {
-                let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(mut t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 if binary {
-                    return Ok(Value::from(t.as_slice()));
+                    return Ok(Value::Bytes(t.into()));
                 }
-                Ok(match std::str::from_utf8(&t) {
-                    // One character maps to one character: no special casing rules.
-                    Ok(s) => {
-                        let charset = e.ty.collation.charset();
-                        let change = if func == F::Upper { upper } else { lower };
-                        Value::from(s.chars().map(|c| if charset.keeps_case_of(c) { c } else { change(c) }).collect::<String>())
+                if t.is_ascii() {
+                    if func == F::Upper {
+                        t.make_ascii_uppercase()
+                    } else {
+                        t.make_ascii_lowercase()
                     }
-                    Err(_) => Value::from(t.as_slice()),
-                })
+                    return Ok(Value::Bytes(t.into()));
+                }
+                let Ok(text) = std::str::from_utf8(&t) else { return Ok(Value::Bytes(t.into())) };
+                // One character maps to one character: no special casing rules.
+                let charset = e.ty.collation.charset();
+                let change = if func == F::Upper { upper } else { lower };
+                let made = by_chars(text.len(), text.chars().map(|c| if charset.keeps_case_of(c) { c } else { change(c) }));
+                self.grown(made, func.name())
             }
             F::Trim | F::LTrim | F::RTrim => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -172,7 +181,7 @@ impl Exec<'_> {
                         }
                     }
                 }
-                Ok(Value::from(s))
+                copied(s)
             }
             F::LPad | F::RPad => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -184,24 +193,21 @@ impl Exec<'_> {
                 let count = count_chars(&t, binary);
                 let n = n as usize;
                 if n <= count {
-                    return Ok(Value::from(cut(&t, 0, n, binary)));
+                    return Ok(chars_of(t, 0, n, binary));
                 }
-                if n > self.context.max_allowed_packet() {
-                    return self.too_long(if func == F::LPad { "lpad" } else { "rpad" });
+                // As MySQL, which counts the most that its characters may take.
+                let bytes_max = n.saturating_mul(e.ty.collation.charset().bytes_per_char_max() as usize);
+                if bytes_max > self.context.max_allowed_packet() {
+                    return self.too_long(func.name());
                 }
-                if pad.is_empty() {
-                    return self.bounded(t.to_vec(), "pad");
-                }
-                let pad_chars = count_chars(&pad, binary);
-                let missing = n - count;
-                let mut fill = pad.repeat(missing / pad_chars);
-                fill.extend_from_slice(cut(&pad, 0, missing % pad_chars, binary));
-                let out = if func == F::LPad { [fill, t].concat() } else { [t, fill].concat() };
-                self.bounded(out, "pad")
+                let missing = if pad.is_empty() { 0 } else { n - count };
+                let made = pad_with(self.growing(), &t, &pad, missing, binary, func == F::LPad);
+                self.grown(made, func.name())
             }
             F::Replace => {
                 let Some(t) = self.texts(args)? else { return Ok(Value::Null) };
-                self.bounded(replace(&t[0], &t[1], &t[2]), "replace")
+                let made = replace(&t[0], &t[1], &t[2], self.growing());
+                self.grown(made, "replace")
             }
             F::Instr | F::Locate => {
                 let (haystack, needle) = if func == F::Instr { (&args[0], &args[1]) } else { (&args[1], &args[0]) };
@@ -214,7 +220,7 @@ impl Exec<'_> {
                     },
                     _ => 1,
                 };
-                Ok(Value::Int(locate(&h, &n, from, pair_collation(haystack, needle))))
+                Ok(Value::Int(locate(&h, &n, from, pair_collation(haystack, needle), || self.check_cancel())?))
             }
             F::Repeat => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -222,39 +228,40 @@ impl Exec<'_> {
                 if n <= 0 || t.is_empty() {
                     return Ok(Value::from(""));
                 }
-                if (n as u128) * t.len() as u128 > self.context.max_allowed_packet() as u128 {
-                    return self.too_long("repeat");
-                }
-                Ok(Value::from(t.repeat(n as usize).as_slice()))
+                let mut out = self.growing();
+                let made = out.repeat(&t, n as usize);
+                self.grown(made.map(|()| out), "repeat")
             }
             F::Space => {
                 let Some(n) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
-                if n > self.context.max_allowed_packet() as i64 {
-                    return self.too_long("space");
-                }
-                Ok(Value::from(" ".repeat(n.max(0) as usize)))
+                let mut out = self.growing();
+                let made = out.repeat(b" ", n.max(0) as usize);
+                self.grown(made.map(|()| out), "space")
             }
             F::Reverse => {
-                let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(match std::str::from_utf8(&t) {
-                    Ok(s) if !binary => Value::from(s.chars().rev().collect::<String>()),
-                    _ => Value::from(t.iter().rev().copied().collect::<Vec<u8>>().as_slice()),
-                })
+                let Some(mut t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                match std::str::from_utf8(&t) {
+                    Ok(text) if !binary && !t.is_ascii() => self.grown(by_chars(text.len(), text.chars().rev()), "reverse"),
+                    _ => {
+                        t.reverse();
+                        Ok(Value::Bytes(t.into()))
+                    }
+                }
             }
             F::Hex => {
                 let v = self.eval(&args[0])?;
-                Ok(match &v {
-                    Value::Null => v,
-                    Value::Bytes(b) => Value::from(hex(b, true)),
+                match &v {
+                    Value::Null => Ok(v),
+                    Value::Bytes(b) => self.grown(hex_digits(b), "hex"),
                     Value::Date(_) | Value::Time(_) | Value::DateTime(_) | Value::Timestamp(_) | Value::Json(_) => {
-                        Value::from(hex(&self.text_of(&v, &args[0]), true))
+                        self.grown(hex_digits(&self.text_of(&v, &args[0])), "hex")
                     }
-                    other => Value::from(format!("{:X}", convert::to_u64(other, &*self.context))),
-                })
+                    other => Ok(Value::from(format!("{:X}", self.bits_of(other)?))),
+                }
             }
             F::Unhex => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(unhex(&t).map_or(Value::Null, |b| Value::from(b.as_slice())))
+                Ok(unhex(&t).map_or(Value::Null, |b| Value::Bytes(b.into())))
             }
             F::Ascii => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -269,7 +276,7 @@ impl Exec<'_> {
             F::Char => {
                 let mut out = Vec::new();
                 for a in args {
-                    if let Some(n) = self.int_arg(a)? {
+                    if let Some(n) = self.bits_arg(a)? {
                         let bytes = (n as u32).to_be_bytes();
                         let skip = bytes.iter().take(3).take_while(|b| **b == 0).count();
                         out.extend_from_slice(&bytes[skip..]);
@@ -314,19 +321,25 @@ impl Exec<'_> {
                 Ok(Value::Int(at.map_or(0, |p| p as i64 + 1)))
             }
             F::MakeSet => {
-                let Some(bits) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
-                let mut parts = Vec::new();
+                let Some(bits) = self.bits_arg(&args[0])? else { return Ok(Value::Null) };
+                // MySQL bounds it not.
+                let mut out = Growing::unbounded();
+                let mut first = true;
                 for (i, a) in args[1..].iter().enumerate().take(64) {
                     if bits >> i & 1 == 1
                         && let Some(t) = self.text_arg(a)?
                     {
-                        parts.push(t);
+                        let made = if first { Ok(()) } else { out.push(b",") };
+                        if let Err(refusal) = made.and_then(|()| out.push(&t)) {
+                            return self.refused(refusal, "make_set");
+                        }
+                        first = false;
                     }
                 }
-                Ok(Value::from(parts.join(&b',').as_slice()))
+                self.grown(Ok(out), "make_set")
             }
             F::ExportSet => {
-                let Some(bits) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
+                let Some(bits) = self.bits_arg(&args[0])? else { return Ok(Value::Null) };
                 let Some(on_off) = self.texts(&args[1..3])? else { return Ok(Value::Null) };
                 let separator = match args.get(3) {
                     Some(a) => match self.text_arg(a)? {
@@ -336,11 +349,21 @@ impl Exec<'_> {
                     None => b",".to_vec(),
                 };
                 let count = match args.get(4) {
-                    Some(a) => self.int_arg(a)?.unwrap_or(64).clamp(0, 64),
+                    Some(a) => match self.int_arg(a)? {
+                        Some(count @ 0..64) => count,
+                        Some(_) => 64,
+                        None => return Ok(Value::Null),
+                    },
                     None => 64,
                 };
-                let parts: Vec<&[u8]> = (0..count).map(|i| on_off[usize::from(bits >> i & 1 == 0)].as_slice()).collect();
-                Ok(Value::from(parts.join(separator.as_slice()).as_slice()))
+                let mut out = self.growing();
+                let made = (0..count).try_for_each(|i| {
+                    if i > 0 {
+                        out.push(&separator)?;
+                    }
+                    out.push(&on_off[usize::from(bits >> i & 1 == 0)])
+                });
+                self.grown(made.map(|()| out), "export_set")
             }
             F::StrCmp => {
                 let Some(t) = self.texts(args)? else { return Ok(Value::Null) };
@@ -352,48 +375,35 @@ impl Exec<'_> {
                 let Some(new) = self.text_arg(&args[3])? else { return Ok(Value::Null) };
                 let count = count_chars(&t, binary) as i64;
                 if from < 1 || from > count {
-                    return Ok(Value::from(t.as_slice()));
+                    return Ok(Value::Bytes(t.into()));
                 }
                 let start = (from - 1) as usize;
                 let behind = count as usize - start;
                 let length = usize::try_from(length).map_or(behind, |length| length.min(behind));
                 let rest = start + length;
-                let out = [cut(&t, 0, start, binary), &new, cut(&t, rest, count as usize - rest, binary)].concat();
-                self.bounded(out, "insert")
+                let mut out = self.growing();
+                let parts = [cut(&t, 0, start, binary), &new, cut(&t, rest, count as usize - rest, binary)];
+                let made = parts.into_iter().try_for_each(|part| out.push(part));
+                self.grown(made.map(|()| out), "insert")
             }
             F::WeightString => self.weight_string(args),
             F::Quote => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::from("NULL")) };
-                let mut out = vec![b'\''];
-                for b in t {
-                    match b {
-                        b'\'' | b'\\' => out.extend_from_slice(&[b'\\', b]),
-                        0 => out.extend_from_slice(b"\\0"),
-                        26 => out.extend_from_slice(b"\\Z"),
-                        _ => out.push(b),
-                    }
-                }
-                out.push(b'\'');
-                Ok(Value::from(out.as_slice()))
+                let made = quoted(&t, self.growing());
+                self.grown(made, "quote")
             }
             F::Bin | F::Oct => {
                 // As CONV(n, 10, 2): by the digits of the text.
-                let Some(t) = (if args[0].ty.kind == types::TypeKind::Bit {
-                    self.int_arg(&args[0])?.map(|n| n.to_string().into_bytes())
-                } else {
-                    self.text_arg(&args[0])?
-                }) else {
-                    return Ok(Value::Null);
-                };
-                Ok(crate::functions::numbers::conv(&t, 10, if func == F::Bin { 2 } else { 8 }).map_or(Value::Null, Value::from))
+                self.conv(&args[0], 10, if func == F::Bin { 2 } else { 8 })
             }
             F::ToBase64 => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(Value::from(to_base64(&t)))
+                let made = to_base64(&t, self.growing());
+                self.grown(made, "to_base64")
             }
             F::FromBase64 => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(from_base64(&t).map_or(Value::Null, |b| Value::from(b.as_slice())))
+                Ok(from_base64(&t).map_or(Value::Null, |b| Value::Bytes(b.into())))
             }
             F::Md5 => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -422,7 +432,10 @@ impl Exec<'_> {
             }
             F::InetAton => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(short_address(&t).map_or(Value::Null, Value::UInt))
+                match short_address(&t) {
+                    Some(address) => Ok(Value::UInt(address)),
+                    None => self.no_address(&t),
+                }
             }
             F::InetNtoa => {
                 let Some(n) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
@@ -430,25 +443,20 @@ impl Exec<'_> {
             }
             F::IsUuid => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                let text = String::from_utf8_lossy(&t).into_owned();
-                let inner = text.strip_prefix('{').and_then(|s| s.strip_suffix('}')).unwrap_or(&text);
-                let digits = inner.bytes().filter(u8::is_ascii_hexdigit).count();
-                let dashes: Vec<usize> = inner.bytes().enumerate().filter(|(_, b)| *b == b'-').map(|(i, _)| i).collect();
-                let shaped = digits == 32 && digits + dashes.len() == inner.len() && (dashes.is_empty() || dashes == [8, 13, 18, 23]);
-                Ok(Value::bool(shaped))
+                Ok(Value::bool(crate::functions::network::uuid_bytes(&t).is_some()))
             }
             _ => self.call_number(func, args, e),
         }
     }
 
-    /// A string result; NULL with warning 1301 past max_allowed_packet.
-    pub(super) fn bounded(&mut self, bytes: Vec<u8>, function: &str) -> Result<Value> {
-        if bytes.len() > self.context.max_allowed_packet() { self.too_long(function) } else { Ok(Value::Bytes(bytes.into())) }
-    }
-
-    fn too_long(&mut self, function: &str) -> Result<Value> {
-        let max = self.context.max_allowed_packet();
-        self.warn(1301, format!("Result of {function}() was larger than max_allowed_packet ({max}) - truncated"));
+    /// NULL with warning 1411 for a text that INET_ATON cannot read, or the error where a strict statement changes rows.
+    #[cold]
+    fn no_address(&mut self, text: &[u8]) -> Result<Value> {
+        let message = format!("Incorrect string value: ''{}'' for function inet_aton", String::from_utf8_lossy(text));
+        if self.changes_strictly() {
+            return Err(mysql_error::SqlError::with_message(1411, message).into());
+        }
+        self.warn(1411, message);
         Ok(Value::Null)
     }
 }
@@ -483,74 +491,88 @@ fn cut(t: &[u8], start: usize, count: usize, binary: bool) -> &[u8] {
     &rest[..Collation::DEFAULT.chars_prefix_bytes(rest, count)]
 }
 
-fn find(h: &[u8], n: &[u8]) -> Option<usize> {
-    memchr::memmem::find(h, n)
+/// The same as a value.
+fn chars_of(t: Vec<u8>, start: usize, count: usize, binary: bool) -> Value {
+    let from = if binary { start.min(t.len()) } else { Collation::DEFAULT.chars_prefix_bytes(&t, start) };
+    let bytes = cut(&t[from..], 0, count, binary).len();
+    part_of(t, from, bytes)
 }
 
-fn substring_index(t: &[u8], delimiter: &[u8], count: i64) -> Vec<u8> {
+/// A text of about so many bytes, character by character.
+fn by_chars(bytes: usize, mut chars: impl Iterator<Item = char>) -> Made<Growing> {
+    let mut out = Growing::unbounded();
+    out.reserve(bytes)?;
+    chars.try_for_each(|c| out.push_char(c))?;
+    Ok(out)
+}
+
+fn substring_index<'t>(t: &'t [u8], delimiter: &[u8], count: i64) -> &'t [u8] {
     if delimiter.is_empty() || count == 0 {
-        return Vec::new();
+        return &[];
     }
-    let positions: Vec<usize> = memchr::memmem::find_iter(t, delimiter).collect();
-    let n = count.unsigned_abs() as usize;
-    if n > positions.len() {
-        return t.to_vec();
+    let nth = usize::try_from(count.unsigned_abs() - 1).unwrap_or(usize::MAX);
+    if count > 0 {
+        return memchr::memmem::find_iter(t, delimiter).nth(nth).map_or(t, |at| &t[..at]);
     }
-    if count > 0 { t[..positions[n - 1]].to_vec() } else { t[positions[positions.len() - n] + delimiter.len()..].to_vec() }
+    // Where delimiters overlap those count that are met from the left.
+    let met = memchr::memmem::find_iter(t, delimiter).count();
+    let from_left = met.checked_sub(nth.saturating_add(1)).and_then(|before| memchr::memmem::find_iter(t, delimiter).nth(before));
+    from_left.map_or(t, |at| &t[at + delimiter.len()..])
 }
 
-fn replace(t: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    if from.is_empty() {
-        return t.to_vec();
-    }
-    let mut out = Vec::with_capacity(t.len());
-    let mut rest = t;
-    while let Some(at) = find(rest, from) {
-        out.extend_from_slice(&rest[..at]);
-        out.extend_from_slice(to);
-        rest = &rest[at + from.len()..];
-    }
-    out.extend_from_slice(rest);
-    out
-}
-
-/// Character position (from 1) of a needle at or after position `from`; 0 when absent.
-fn locate(h: &[u8], n: &[u8], from: i64, collation: Collation) -> i64 {
-    let binary = collation == Collation::Binary;
-    let count = count_chars(h, binary) as i64;
-    if from < 1 || from > count + 1 {
-        return 0;
-    }
-    let start = if binary { from as usize - 1 } else { Collation::DEFAULT.chars_prefix_bytes(h, from as usize - 1) };
-    if n.is_empty() {
-        return from;
-    }
-    if collation.is_binary() {
-        return find(&h[start..], n).map_or(0, |at| count_chars(&h[..start + at], binary) as i64 + 1);
-    }
-    // Under other collations compare windows of the needle's length in characters.
-    let chars = count_chars(n, false);
-    // A character may weigh as several: where the weights begin with the needle's it is found, an 's' in 'ß' as well.
-    let weights = if h.is_ascii() && n.is_ascii() { None } else { collation.weight_levels(n) };
-    let weights = weights.filter(|levels| levels.first().is_some_and(|primary| !primary.is_empty()));
-    let weighed_chars = weights.iter().flat_map(|levels| levels.first()).map(Vec::len).max().unwrap_or(0).max(chars);
-    let begins = |rest: &[u8]| {
-        let Some(needle) = &weights else { return false };
-        let here = collation.weight_levels(cut(rest, 0, weighed_chars, false)).unwrap_or_default();
-        here.len() == needle.len() && here.iter().zip(needle).all(|(here, needle)| here.starts_with(needle))
-    };
-    let mut position = from;
-    let mut rest = &h[start..];
-    while !rest.is_empty() {
-        let window = cut(rest, 0, chars, false);
-        if collation.equal(window, n) || begins(rest) {
-            return position;
+fn replace(t: &[u8], from: &[u8], to: &[u8], mut out: Growing) -> Made<Growing> {
+    let mut copied = 0;
+    if !from.is_empty() {
+        for at in memchr::memmem::find_iter(t, from) {
+            out.push(&t[copied..at])?;
+            out.push(to)?;
+            copied = at + from.len();
         }
-        let step = Collation::DEFAULT.chars_prefix_bytes(rest, 1).max(1);
-        rest = &rest[step..];
-        position += 1;
     }
-    0
+    out.push(&t[copied..])?;
+    Ok(out)
+}
+
+/// A text behind, or before, so many characters of another one that is repeated.
+fn pad_with(mut out: Growing, t: &[u8], pad: &[u8], chars: usize, binary: bool, before: bool) -> Made<Growing> {
+    // Bytes that are no text count as no character.
+    let pad_chars = count_chars(pad, binary).max(1);
+    if !before {
+        out.push(t)?;
+    }
+    out.repeat(pad, chars / pad_chars)?;
+    out.push(cut(pad, 0, chars % pad_chars, binary))?;
+    if before {
+        out.push(t)?;
+    }
+    Ok(out)
+}
+
+fn quoted(t: &[u8], mut out: Growing) -> Made<Growing> {
+    out.push(b"'")?;
+    let special = |b: &u8| matches!(b, b'\'' | b'\\' | 0 | 26);
+    let mut rest = t;
+    while let Some(at) = rest.iter().position(special) {
+        out.push(&rest[..at])?;
+        match rest[at] {
+            0 => out.push(b"\\0")?,
+            26 => out.push(b"\\Z")?,
+            other => out.push(&[b'\\', other])?,
+        }
+        rest = &rest[at + 1..];
+    }
+    out.push(rest)?;
+    out.push(b"'")?;
+    Ok(out)
+}
+
+/// The digits of HEX(), which MySQL bounds not.
+fn hex_digits(b: &[u8]) -> Made<Growing> {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    let mut out = Growing::unbounded();
+    out.reserve(b.len().saturating_mul(2))?;
+    b.iter().try_for_each(|x| out.push(&[DIGITS[usize::from(x >> 4)], DIGITS[usize::from(x & 15)]]))?;
+    Ok(out)
 }
 
 /// Hexadecimal digits.
@@ -575,22 +597,20 @@ fn unhex(t: &[u8]) -> Option<Vec<u8>> {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-fn to_base64(t: &[u8]) -> String {
-    let mut out = String::new();
+fn to_base64(t: &[u8], mut out: Growing) -> Made<Growing> {
     let mut line = 0;
     for chunk in t.chunks(3) {
         // MySQL breaks lines after 76 characters.
         if line == 76 {
-            out.push('\n');
+            out.push(b"\n")?;
             line = 0;
         }
         let n = chunk.iter().fold(0u32, |n, b| n << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
-        for i in 0..4 {
-            out.push(if i <= chunk.len() { BASE64[(n >> (18 - 6 * i) & 63) as usize] as char } else { '=' });
-        }
+        let digit = |i: usize| if i <= chunk.len() { BASE64[(n >> (18 - 6 * i) & 63) as usize] } else { b'=' };
+        out.push(&[digit(0), digit(1), digit(2), digit(3)])?;
         line += 4;
     }
-    out
+    Ok(out)
 }
 
 fn from_base64(t: &[u8]) -> Option<Vec<u8>> {
@@ -652,11 +672,18 @@ mod tests {
     fn helpers_follow_the_manual() {
         assert_eq!(substring_index(b"www.mysql.com", b".", 2), b"www.mysql");
         assert_eq!(substring_index(b"www.mysql.com", b".", -2), b"mysql.com");
-        assert_eq!(replace(b"www.mysql.com", b"w", b"Ww"), b"WwWwWw.mysql.com");
-        assert_eq!(locate(b"foobarbar", b"bar", 1, Collation::DEFAULT), 4);
-        assert_eq!(locate(b"foobarbar", b"bar", 5, Collation::DEFAULT), 7);
-        assert_eq!(locate(b"foobarbar", b"xbar", 1, Collation::DEFAULT), 0);
-        assert_eq!(to_base64(b"abc"), "YWJj");
+        assert_eq!(substring_index(b"aaaaa", b"aa", -1), b"a");
+        assert_eq!(substring_index(b"aaaaa", b"aa", -2), b"aaa");
+        assert_eq!(substring_index(b"aaaaa", b"aa", -3), b"aaaaa");
+        assert_eq!(substring_index(b"a", b"a", i64::MIN), b"a");
+        let text = |made: Made<Growing>| made.map(Growing::into_bytes).expect("room");
+        assert_eq!(text(replace(b"www.mysql.com", b"w", b"Ww", Growing::unbounded())), b"WwWwWw.mysql.com");
+        assert_eq!(text(to_base64(b"abc", Growing::unbounded())), b"YWJj");
+        assert_eq!(text(quoted(b"a'\0\x1a\\", Growing::unbounded())), b"'a\\'\\0\\Z\\\\'");
+        assert_eq!(text(pad_with(Growing::unbounded(), b"a", "éß".as_bytes(), 3, false, true)), "éßéa".as_bytes());
+        // Bytes that are no character do not divide by zero.
+        assert_eq!(text(pad_with(Growing::up_to(5), b"a", b"\x80", 2, false, false)), b"a\x80\x80");
+        assert!(replace(b"aaaa", b"a", b"bb", Growing::up_to(7)).is_err());
         assert_eq!(from_base64(b"YWI="), Some(b"ab".to_vec()));
         assert_eq!(unhex(b"4D7953514C"), Some(b"MySQL".to_vec()));
         assert_eq!(soundex("Hello"), "H400");

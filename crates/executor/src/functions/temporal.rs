@@ -69,6 +69,9 @@ impl Exec<'_> {
             }
             Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
             Value::Int(_) | Value::UInt(_) if partial && !e.ty.is_year_column() => parts_of_number(convert::to_i64(&v, &*self.context)),
+            Value::Decimal(_) | Value::Double(_) if partial && convert::to_f64(&v, &*self.context).abs() < 101.0 => {
+                parts_of_number(convert::to_f64(&v, &*self.context) as i64)
+            }
             other => moment(other, &e.ty, &*self.context),
         };
         match at {
@@ -173,22 +176,26 @@ impl Exec<'_> {
             F::DateFormat => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
                 let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
-                Ok(format_datetime(at, at.time(), &String::from_utf8_lossy(&format), self.time_names()).map_or(Value::Null, Value::from))
+                formatted(format_datetime(at, at.time(), &String::from_utf8_lossy(&format), self.time_names()))
             }
             F::TimeFormat => {
                 let v = self.eval(&args[0])?;
                 if v.is_null() {
                     return Ok(v);
                 }
-                let Some(t) = convert::to_time(&v, &*self.context) else { return self.bad_temporal("datetime", &v) };
+                let at = if is_dated(&v) { convert::to_datetime(&v, &*self.context) } else { None };
+                // What is a date as text is no time of minutes and seconds.
+                let time = match (&v, at) {
+                    (Value::Bytes(_), Some(at)) => Some(at.time()),
+                    _ => convert::to_time(&v, &*self.context),
+                };
+                let Some(t) = time else { return self.bad_temporal("datetime", &v) };
                 let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
                 let format = String::from_utf8_lossy(&format);
                 if asks_for_days(&format) {
                     return Ok(Value::Null);
                 }
-                let at = if is_dated(&v) { convert::to_datetime(&v, &*self.context) } else { None };
-                let at = at.unwrap_or(DateTime::ZERO);
-                Ok(format_datetime(at, t, &format, self.time_names()).map_or(Value::Null, Value::from))
+                formatted(format_datetime(at.unwrap_or(DateTime::ZERO), t, &format, self.time_names()))
             }
             F::StrToDate => self.str_to_date(args, e),
             F::UnixTimestamp => self.unix_timestamp(args, e),
@@ -201,7 +208,12 @@ impl Exec<'_> {
                 let Some(at) = self.date_arg(&args[0])? else { return Ok(Value::Null) };
                 let mode = match (func, args.get(1)) {
                     (_, Some(a)) => match self.int_arg(a)? {
-                        Some(mode) => mode.rem_euclid(8) as u8,
+                        // A negative one is mode 0 that counts days before the first week to their own year.
+                        Some(mode) if mode < 0 && func == F::YearWeek => {
+                            let week = at.date().week(0);
+                            return Ok(week.map_or(Value::Null, |(y, w)| Value::Int(i64::from(y) * 100 + i64::from(w))));
+                        }
+                        Some(mode) => mode.max(0).rem_euclid(8) as u8,
                         // As MySQL answers where the mode is NULL.
                         None => return int(0),
                     },
@@ -334,11 +346,13 @@ impl Exec<'_> {
             return Ok(Value::Null);
         }
         for v in [&a, &b] {
-            if matches!(v, Value::Bytes(_))
-                && convert::to_time(v, &*self.context).is_none()
-                && convert::to_datetime(v, &*self.context).is_none()
-            {
-                return self.bad_temporal("datetime", v);
+            if let Value::Bytes(text) = v {
+                if convert::to_time(v, &*self.context).is_none() && convert::to_datetime(v, &*self.context).is_none() {
+                    return self.bad_temporal("datetime", v);
+                }
+                if text.contains(&b':') && types::parse_time_full(text).is_some_and(|parsed| parsed.out_of_range) && !is_dated(v) {
+                    return Ok(Value::Null);
+                }
             }
         }
         if is_dated(&a) != is_dated(&b) {
@@ -363,18 +377,54 @@ impl Exec<'_> {
         if a.is_null() {
             return Ok(a);
         }
-        if !is_dated(&a) && convert::to_time(&a, &*self.context).is_none() {
+        let no_day = matches!(&a, Value::Bytes(text) if says_no_day(text));
+        if no_day || !is_dated(&a) && convert::to_time(&a, &*self.context).is_none() {
             return self.bad_temporal("datetime", &a);
         }
         let Some(t) = self.time_arg(&args[1])? else { return Ok(Value::Null) };
         let shift = if subtract { -t.micros() } else { t.micros() };
         let as_text = !e.ty.kind.is_temporal();
         let result = if is_dated(&a) {
-            convert::to_datetime(&a, &*self.context).and_then(|at| at.add_micros(shift)).map_or(Value::Null, Value::DateTime)
+            match convert::to_datetime(&a, &*self.context).and_then(|at| at.add_micros(shift)) {
+                Some(at) => Value::DateTime(at),
+                None => return self.sum_past_range("DATETIME", e).map(|()| Value::Null),
+            }
         } else {
-            convert::to_time(&a, &*self.context).map_or(Value::Null, |x| Value::Time(Time::from_micros(x.micros() + shift).clamp_range()))
+            let Some(x) = convert::to_time(&a, &*self.context) else { return Ok(Value::Null) };
+            let sum = Time::from_micros(x.micros().saturating_add(shift));
+            if sum != sum.clamp_range() {
+                self.sum_past_range("TIME", e)?;
+                // A text stops at the end.
+                if !as_text {
+                    return Ok(Value::Null);
+                }
+            }
+            Value::Time(sum.clamp_range())
         };
-        Ok(if as_text { self.temporal_text(result) } else { result })
+        if !as_text {
+            return Ok(result);
+        }
+        match &a {
+            // A date shows as many digits as what is added has.
+            Value::Date(_) if args[1].ty.kind.is_temporal() => {
+                let mut out = Vec::new();
+                convert::append_text(&result, args[1].ty.decimals.min(6), &*self.context, &mut out);
+                Ok(Value::from(out.as_slice()))
+            }
+            _ => Ok(self.temporal_text(result)),
+        }
+    }
+
+    /// A sum past the range of its type: warning 6527, or an error where a strict statement changes rows.
+    #[cold]
+    fn sum_past_range(&mut self, kind: &str, e: &Expr) -> Result<()> {
+        let shown = self.spelled(e, || "addtime".to_owned());
+        let message = format!("{kind} value is out of range in '{shown}'");
+        if self.changes_strictly() {
+            return Err(mysql_error::SqlError { code: 6527, sqlstate: *b"22008", message }.into());
+        }
+        self.warn(6527, message);
+        Ok(())
     }
 
     /// A temporal result of a string operand is a string, with a fraction only when there is one.
@@ -398,16 +448,18 @@ impl Exec<'_> {
         let micros = match &v {
             Value::Null => return Ok(v),
             Value::Timestamp(t) => t.micros(),
-            other => {
-                let Some(at) = convert::to_datetime(other, &*self.context) else {
-                    self.bad_temporal("datetime", &v)?;
-                    return Ok(Value::Int(0));
-                };
-                match at.to_unix_micros().and_then(|m| self.context.local_to_utc(m)) {
-                    Some(m) if m >= 0 => m,
-                    _ => 0,
+            Value::Int(0) | Value::UInt(0) => 0,
+            other => match moment(other, &arg.ty, &*self.context) {
+                Some(at) => {
+                    self.cut_temporal("datetime", &v)?;
+                    let utc = at.to_unix_micros().and_then(|m| self.context.local_to_utc(m));
+                    utc.filter(|m| (SECOND..=TIMESTAMP_MICROS_MAX).contains(m)).unwrap_or(0)
                 }
-            }
+                None => {
+                    self.bad_temporal("datetime", &v)?;
+                    0
+                }
+            },
         };
         if e.ty.kind == TypeKind::Decimal {
             let d = Decimal::new(i128::from(micros), 6);
@@ -418,22 +470,32 @@ impl Exec<'_> {
 
     fn unixtime_to_datetime(&mut self, args: &[Expr]) -> Result<Value> {
         let v = self.eval(&args[0])?;
-        let micros = match number(&v, &*self.context) {
+        self.demand_number("DECIMAL", &v)?;
+        let seconds = match &v {
+            Value::Bytes(text) => Some(convert::Number::Decimal(Decimal::parse(text).value)),
+            v => number(v, &*self.context),
+        };
+        let micros = match seconds {
             None => return Ok(Value::Null),
             Some(convert::Number::Int(i)) => i.checked_mul(SECOND),
+            Some(convert::Number::Decimal(d)) if d.is_negative() => None,
+            Some(convert::Number::Decimal(d)) => {
+                let cut = self.context.sql_mode().contains(SqlMode::TIME_TRUNCATE_FRACTIONAL);
+                let micros = if cut { d.truncate(6) } else { d.round(6) };
+                micros.rescale(6).and_then(|micros| i64::try_from(micros.as_i128()?.0).ok())
+            }
             Some(n) => {
                 let f = convert::number_f64(&n) * 1e6;
                 (f.abs() < 9e18).then_some(self.whole(f) as i64)
             }
         };
-        // 3001-01-18 23:59:59.999999 is MySQL's last.
-        let Some(micros) = micros.filter(|m| (0..=32_536_771_199_999_999).contains(m)) else { return Ok(Value::Null) };
+        let Some(micros) = micros.filter(|m| (0..=TIMESTAMP_MICROS_MAX).contains(m)) else { return Ok(Value::Null) };
         let at = datetime_of_micros(micros + i64::from(self.context.offset_at_utc(micros)) * SECOND);
         match args.get(1) {
             None => Ok(Value::DateTime(at)),
             Some(f) => {
                 let Some(format) = self.text_arg(f)? else { return Ok(Value::Null) };
-                Ok(format_datetime(at, at.time(), &String::from_utf8_lossy(&format), self.time_names()).map_or(Value::Null, Value::from))
+                formatted(format_datetime(at, at.time(), &String::from_utf8_lossy(&format), self.time_names()))
             }
         }
     }
@@ -521,10 +583,38 @@ fn is_dated(v: &Value) -> bool {
     let has_date = |n: i64| n >= DATED && parts_of_number(n).is_some();
     match v {
         Value::DateTime(_) | Value::Timestamp(_) | Value::Date(_) => true,
-        Value::Bytes(text) => text.len() > 8 && text[1..].contains(&b'-') && types::parse_datetime(text, SqlMode::NONE).is_some(),
+        Value::Bytes(text) => is_dated_text(text),
         Value::Int(n) => has_date(*n),
         Value::UInt(n) => i64::try_from(*n).is_ok_and(has_date),
         _ => false,
+    }
+}
+
+/// The same of a text: what begins as a time with its colons is one, so are few digits and what says no date.
+fn is_dated_text(text: &[u8]) -> bool {
+    /// Fewer digits say hours, minutes and seconds.
+    const DIGITS_MIN: usize = 5;
+    let few = text.iter().take(DIGITS_MIN).all(u8::is_ascii_digit) && text.len() < DIGITS_MIN;
+    let mark = text.iter().skip(1).find(|b| b.is_ascii_punctuation());
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let timed = mark == Some(&b':') && digits < DIGITS_MIN && types::parse_time_full(text).is_some_and(|parsed| !parsed.truncated);
+    !few && !timed && types::parse_datetime(text, SqlMode::NONE).is_some_and(|at| at.day() > 0)
+}
+
+/// Whether a text would be a date, or one with a time, if there were such a day.
+fn says_no_day(text: &[u8]) -> bool {
+    /// More digits than a time has.
+    const DIGITS_MIN: usize = 8;
+    let dashes = text.iter().skip(1).filter(|b| **b == b'-').count();
+    !is_dated_text(text) && (dashes > 1 || text.len() >= DIGITS_MIN && text.iter().all(u8::is_ascii_digit))
+}
+
+/// What DATE_FORMAT and its like make: NULL where a part has no name.
+fn formatted(made: Option<Vec<u8>>) -> Result<Value> {
+    match (made, memory::excess()) {
+        (Some(text), _) => Ok(Value::Bytes(text.into())),
+        (None, memory::Excess::None) => Ok(Value::Null),
+        (None, excess) => Err(excess.into()),
     }
 }
 

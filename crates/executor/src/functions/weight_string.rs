@@ -1,14 +1,22 @@
 //! WEIGHT_STRING().
 
+use crate::convert;
 use crate::exec::Exec;
 use crate::run::Result;
-use planner::expr::Expr;
+use planner::expr::{Expr, ExprKind};
 use types::{Value, utf8};
 
 impl Exec<'_> {
     /// The weights of the first argument, cut and filled to as many characters as the second one says.
     pub(super) fn weight_string(&mut self, args: &[Expr]) -> Result<Value> {
-        let value = self.eval(&args[0])?;
+        let value = match self.eval(&args[0])? {
+            // Members are sorted by their numbers.
+            v if matches!(args[0].kind, ExprKind::Slot(_)) => match convert::member_number(&v, &args[0].ty) {
+                Some(number) => Value::Int(number.cast_signed()),
+                None => v,
+            },
+            v => v,
+        };
         let collation = args[0].ty.collation;
         let mut text = match &value {
             Value::Null => return Ok(Value::Null),
@@ -22,8 +30,8 @@ impl Exec<'_> {
         if let Some(length) = args.get(1) {
             let Some(chars) = self.int_arg(length)? else { return Ok(Value::Null) };
             let chars = chars.max(0) as usize;
-            if chars > self.context.max_allowed_packet() {
-                return Ok(Value::Null);
+            if chars.saturating_mul(collation.weight_bytes_max()) > self.context.max_allowed_packet() {
+                return self.too_long("weight_string");
             }
             text.truncate(collation.chars_prefix_bytes(&text, chars));
             if collation.pads_space() {
@@ -31,8 +39,14 @@ impl Exec<'_> {
                 text.resize(text.len() + missing, b' ');
             }
         }
+        // As MySQL before it makes them.
+        let most = text.len().saturating_mul(collation.weight_bytes_max());
+        if most > self.context.max_allowed_packet() {
+            return self.too_long("weight_string");
+        }
         let mut weights = Vec::new();
+        memory::ask(most)?;
         collation.weight_string(&text, &mut weights);
-        self.bounded(weights, "weight_string")
+        Ok(Value::Bytes(weights.into()))
     }
 }

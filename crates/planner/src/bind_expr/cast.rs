@@ -38,6 +38,8 @@ impl<'c> Binder<'c> {
                 CastTo::Decimal { precision: if precision == 0 { 10 } else { precision as u8 }, scale: scale as u8 }
             }
             K::Double => CastTo::Double,
+            // Of more bits than a FLOAT has.
+            K::Float if ty.length.is_some_and(|bits| bits > 24) => CastTo::Double,
             K::Float => CastTo::Float,
             K::Date => CastTo::Date,
             K::Time => CastTo::Time { fraction: fraction(ty)? },
@@ -51,7 +53,8 @@ impl<'c> Binder<'c> {
                 if collation == Collation::Binary {
                     CastTo::Binary { length: ty.length.map(|l| l as u32) }
                 } else {
-                    CastTo::Char { length: ty.length.map(|l| l as u32), collation }
+                    // A length that no text has is none.
+                    CastTo::Char { length: ty.length.and_then(|l| u32::try_from(l).ok()), collation }
                 }
             }
             K::Binary | K::VarBinary => CastTo::Binary { length: ty.length.map(|l| l as u32) },

@@ -105,7 +105,7 @@ impl<'c> Binder<'c> {
     #[inline(never)]
     pub fn typed_function(&mut self, func: Func, returns: Returns, mut args: Vec<Expr>) -> Result<Expr> {
         if matches!(func, Func::RegexpLike | Func::RegexpInstr | Func::RegexpReplace | Func::RegexpSubstr) {
-            refuse_mixed_bytes(func, &args[0].ty, &args[1].ty)?;
+            refuse_mixed_bytes(func, &args[0], &args[1])?;
         }
         if func == Func::Coercibility {
             let rank = match &args[0].kind {
@@ -154,10 +154,8 @@ impl<'c> Binder<'c> {
             of_moment = Some(ty);
             args.insert(0, number);
         }
-        if charsets::takes_bytes(func) {
-            let first = args.remove(0);
-            args.insert(0, charsets::as_bytes(first));
-        }
+        let of_bytes = args.iter_mut().enumerate().filter(|(at, _)| charsets::takes_bytes(func, *at));
+        of_bytes.for_each(|(_, arg)| replace(arg, charsets::as_bytes));
         let null = args.iter().any(|a| a.ty.nullable);
         let fraction = |at: usize| match args.get(at).map(|a| &a.kind) {
             Some(ExprKind::Literal(Value::Int(n))) => (*n).clamp(0, 6) as u8,
@@ -331,7 +329,15 @@ impl<'c> Binder<'c> {
                 }
             }
             Func::UnixTimestamp => match args.first() {
-                Some(a) if a.ty.decimals > 0 && class(&a.ty) == Class::DateTime => typing::decimal(11, u32::from(a.ty.decimals)),
+                Some(a) if a.ty.decimals > 0 && matches!(class(&a.ty), Class::DateTime | Class::Time | Class::Decimal) => {
+                    typing::decimal(11, u32::from(a.ty.decimals.min(6)))
+                }
+                // What is no date shows all digits.
+                Some(Expr { kind: ExprKind::Literal(Value::Bytes(text)), .. })
+                    if types::parse_datetime(text, types::SqlMode::NONE).is_none() =>
+                {
+                    typing::decimal(11, 6)
+                }
                 Some(a) if typing::is_string_class(&a.ty) && string_decimals(a) > 0 => typing::decimal(11, u32::from(string_decimals(a))),
                 _ => ColumnType { nullable: first.nullable, ..widths::whole(widths::ANY, false) },
             },
@@ -364,6 +370,7 @@ impl<'c> Binder<'c> {
         })
     }
 
+    /// Most characters that a function's result has.
     fn string_chars(&self, func: Func, args: &[Expr]) -> u64 {
         let len = |at: usize| args.get(at).map_or(0, |a| u64::from(typing::display_chars(&a.ty)));
         let total: u64 = (0..args.len()).map(len).sum();
@@ -381,15 +388,17 @@ impl<'c> Binder<'c> {
             Func::Sha1 => 40,
             Func::Sha2 => 128,
             Func::Uuid => 36,
-            Func::Repeat => number(1).map_or(16_383, |n| n.saturating_mul(len(0))),
-            Func::LPad | Func::RPad => number(1).unwrap_or(16_383),
-            Func::Space => number(0).unwrap_or(16_383),
+            Func::Repeat => number(1).map_or(ANY_CHARS, |n| n.saturating_mul(len(0))),
+            Func::LPad | Func::RPad => number(1).unwrap_or(ANY_CHARS),
+            Func::Space => number(0).unwrap_or(ANY_CHARS),
+            Func::MakeSet => total - len(0) + args.len().saturating_sub(2) as u64,
+            Func::ExportSet => 64 * len(1).max(len(2)) + 63 * if args.len() > 3 { len(3) } else { 1 },
             Func::Format => len(0) * 2 + 40,
             Func::Conv | Func::Bin | Func::Oct => 65,
             Func::DateFormat | Func::TimeFormat => 255,
             Func::DayName => self.context.name_chars().0,
             Func::MonthName => self.context.name_chars().1,
-            Func::Replace => len(0).saturating_mul(len(2).max(1)).min(16_383),
+            Func::Replace => len(0).saturating_mul(len(2).max(1)),
             Func::Elt => (1..args.len()).map(len).max().unwrap_or(0),
             Func::Database => 64,
             Func::User | Func::CurrentUser => 288,
@@ -444,7 +453,8 @@ pub(super) fn moment_number(moment: Expr) -> (Expr, ColumnType) {
 fn wants_number(func: Func, at: usize, members: bool) -> bool {
     use Func as F;
     match func {
-        F::Crc32 | F::Conv => false,
+        F::Crc32 => false,
+        F::Conv | F::RegexpInstr | F::RegexpReplace | F::RegexpSubstr => at > 0 && is_position(func, at) && !members,
         F::Bin | F::Oct => at == 0 && !members,
         F::BitCount | F::If | F::Elt | F::MakeSet | F::ExportSet | F::InetNtoa | F::Space => at == 0,
         F::Char | F::Interval | F::MakeDate | F::MakeTime | F::PeriodAdd | F::PeriodDiff => true,
@@ -457,13 +467,33 @@ fn wants_number(func: Func, at: usize, members: bool) -> bool {
     }
 }
 
+/// Whether CONV's base or a position or count of a regular expression's function is at this place.
+fn is_position(func: Func, at: usize) -> bool {
+    match func {
+        Func::Conv => at < 3,
+        Func::RegexpInstr => (2..5).contains(&at),
+        Func::RegexpReplace => (3..5).contains(&at),
+        _ => (2..4).contains(&at),
+    }
+}
+
+/// Characters of a text whose length is not known: it is a LONGTEXT.
+const ANY_CHARS: u64 = u32::MAX as u64;
+
 /// The text that LPAD and RPAD fill with.
 fn pads(func: Func, at: usize) -> bool {
     matches!(func, Func::LPad | Func::RPad) && at == 2
 }
 
-/// 3995: a regular expression is about text or about bytes, and so is what it is matched with.
-fn refuse_mixed_bytes(func: Func, subject: &ColumnType, pattern: &ColumnType) -> Result<()> {
+/// 3995: a regular expression is about text or about bytes, and so is what it is matched with; a BLOB column may be either.
+fn refuse_mixed_bytes(func: Func, subject: &Expr, pattern: &Expr) -> Result<()> {
+    use TypeKind as K;
+    let is_blob =
+        |e: &Expr| matches!(e.kind, ExprKind::Slot(_)) && matches!(e.ty.kind, K::TinyBlob | K::Blob | K::MediumBlob | K::LongBlob);
+    if is_blob(subject) || is_blob(pattern) {
+        return Ok(());
+    }
+    let (subject, pattern) = (&subject.ty, &pattern.ty);
     let (a, b) = (subject.collation, pattern.collation);
     if typing::is_string_class(subject) && typing::is_string_class(pattern) && (a == Collation::Binary) != (b == Collation::Binary) {
         let message = format!("Character set '{}' cannot be used in conjunction with '{}' in call to {}.", a.name(), b.name(), func.name());

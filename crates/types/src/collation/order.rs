@@ -278,6 +278,23 @@ impl Collation {
         }
     }
 
+    /// Most bytes of weights for each byte of a text, as MySQL reckons them before it makes any.
+    pub fn weight_bytes_max(self) -> usize {
+        const LEVEL: usize = 16;
+        match self.method() {
+            Method::Bytes if self == Collation::Binary => 1,
+            Method::Bytes => 4,
+            Method::CodePoints => 3,
+            Method::Folding(_) if self.charset() == Charset::Ascii => 1,
+            Method::Folding(_) => 2,
+            Method::Latin1Bytes | Method::Latin1(_) => 1,
+            Method::Expanding(_) if self.charset() == Charset::Latin1 => 2,
+            Method::Expanding(_) => 32,
+            Method::Tailored(super::tailored::Language::Japanese, _) => 4 * LEVEL,
+            Method::Uca900(strength) | Method::Tailored(_, strength) => strength as usize * LEVEL,
+        }
+    }
+
     /// The weights of a string, level by level; `None` where each character has one of its own.
     pub fn weight_levels(self, text: &[u8]) -> Option<Vec<Vec<u16>>> {
         let mut weights = Vec::new();

@@ -169,7 +169,9 @@ impl Decimal {
             return None;
         }
         let wanted = (u32::from(self.scale()) + scale_increment).min(u32::from(Decimal::SCALE_MAX));
-        let scale = wanted.next_multiple_of(QUOTIENT_GROUP).min(QUOTIENT_SCALE_MAX);
+        // Digits behind the wanted ones are there to round by, but where a whole group of digits is wanted of a whole divisor, as in MySQL.
+        let more = if other.scale() > 0 && wanted.is_multiple_of(QUOTIENT_GROUP) { QUOTIENT_GROUP } else { 0 };
+        let scale = (wanted.next_multiple_of(QUOTIENT_GROUP) + more).min(QUOTIENT_SCALE_MAX);
         // self/10^sa / (other/10^sb) = self * 10^(scale + sb - sa) / other, in units of 10^-scale. The exponent may be negative only
         // for a quotient of a quotient; then digits of the dividend are surplus.
         let exponent = scale as i32 + i32::from(other.scale()) - i32::from(self.scale());

@@ -1,5 +1,6 @@
 //! DATE_FORMAT and STR_TO_DATE: temporal values written and read by a format.
 
+use crate::functions::bounded::Growing;
 use crate::functions::temporal::SECOND;
 use crate::locales::Names;
 use types::{Date, DateTime, Time};
@@ -10,29 +11,29 @@ pub(super) const MONTHS: [&str; 12] =
 /// English day names, Monday first.
 pub(super) const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
-/// DATE_FORMAT, with the names of a locale.
-pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names) -> Option<String> {
+/// DATE_FORMAT, with the names of a locale. `None` for a name that there is not, and where there is no memory (which marks the statement).
+pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names) -> Option<Vec<u8>> {
     use std::fmt::Write;
     let d = at.date();
-    let mut out = String::new();
+    // MySQL bounds it not.
+    let mut out = Growing::unbounded();
     let hour12 = |h: u32| if h.is_multiple_of(12) { 12 } else { h % 12 };
     let (h, m, s) = (t.hour(), t.minute(), t.second());
     let half = if h % 24 < 12 { "AM" } else { "PM" };
     if t.is_negative() {
-        out.push('-');
+        out.push(b"-").ok()?;
     }
     let mut chars = format.chars();
     while let Some(c) = chars.next() {
         if c != '%' {
-            out.push(c);
+            out.push_char(c).ok()?;
             continue;
         }
         let Some(f) = chars.next() else {
-            out.push('%');
+            out.push(b"%").ok()?;
             break;
         };
-        // Writing to a string cannot fail.
-        let _ = match f {
+        let written = match f {
             'Y' => write!(out, "{:04}", d.year()),
             'y' => write!(out, "{:02}", d.year() % 100),
             'm' => write!(out, "{:02}", d.month()),
@@ -83,8 +84,9 @@ pub(super) fn format_datetime(at: DateTime, t: Time, format: &str, names: &Names
             'x' => write!(out, "{:04}", d.nominal_week(3).0),
             other => write!(out, "{other}"),
         };
+        written.ok()?;
     }
-    Some(out)
+    Some(out.into_bytes())
 }
 
 /// Whether a format asks for what TIME_FORMAT does not know, even of a value with a date: the day of the week or of the year, the day with its
@@ -156,6 +158,87 @@ impl Fields {
         Some((self.year, self.month, self.day))
     }
 
+    /// Reads from the start of a text what a format says; fields at its end that the text has not are zero.
+    fn read(&mut self, rest: &mut &str, format: &str) -> Option<()> {
+        let mut chars = format.chars();
+        while let Some(c) = chars.next() {
+            *rest = rest.trim_start();
+            if c.is_whitespace() {
+                continue;
+            }
+            if rest.is_empty() {
+                break;
+            }
+            if c != '%' {
+                *rest = rest.strip_prefix(c)?;
+                continue;
+            }
+            let field = chars.next()?;
+            match field {
+                'Y' => {
+                    let d = digits(rest, 4)?;
+                    self.year = d.parse().ok()?;
+                    if d.len() <= 2 {
+                        self.year += if self.year < 70 { 2000 } else { 1900 };
+                    }
+                }
+                'y' => {
+                    let n = number(rest, 2, 0, 99)?;
+                    self.year = n + if n < 70 { 2000 } else { 1900 };
+                }
+                'm' | 'c' => self.month = number(rest, 2, 0, 12)?,
+                'M' => self.month = name(rest, &MONTHS, false)? + 1,
+                'b' => self.month = name(rest, &MONTHS, true)? + 1,
+                'd' | 'e' => self.day = number(rest, 2, 0, 31)?,
+                'D' => {
+                    self.day = number(rest, 2, 0, 31)?;
+                    *rest = rest.get(2..)?;
+                }
+                'j' => self.day_of_year = Some(number(rest, 3, 1, 366)?),
+                'W' => self.weekday = Some(name(rest, &DAYS, false)? + 1),
+                'a' => self.weekday = Some(name(rest, &DAYS, true)? + 1),
+                'w' => {
+                    let n = number(rest, 1, 0, 6)?;
+                    self.weekday = Some(if n == 0 { 7 } else { n });
+                }
+                'X' => self.year_of_week = Some((number(rest, 4, 0, 9999)?, FirstDay::Sunday)),
+                'x' => self.year_of_week = Some((number(rest, 4, 0, 9999)?, FirstDay::Monday)),
+                'U' | 'u' | 'V' | 'v' => {
+                    let of_year_of_weeks = matches!(field, 'V' | 'v');
+                    let number = number(rest, 2, i64::from(of_year_of_weeks), 53)?;
+                    let first_day = if matches!(field, 'U' | 'V') { FirstDay::Sunday } else { FirstDay::Monday };
+                    self.week = Some(Week { number, first_day, of_year_of_weeks });
+                }
+                'H' | 'k' => self.hour = number(rest, 2, 0, 23)?,
+                'h' | 'I' | 'l' => {
+                    self.hour = number(rest, 2, 1, 12)?;
+                    self.twelve = true;
+                }
+                'i' => self.minute = number(rest, 2, 0, 59)?,
+                's' | 'S' => self.second = number(rest, 2, 0, 59)?,
+                'f' => {
+                    let d = digits(rest, 6)?;
+                    self.micros = d.parse::<i64>().ok()? * 10i64.pow(6 - d.len() as u32);
+                }
+                'p' => {
+                    self.pm = half(rest)?;
+                    self.twelve = true;
+                }
+                'T' => self.read(rest, "%H:%i:%s")?,
+                'r' => {
+                    self.twelve = true;
+                    self.read(rest, "%I:%i:%s %p")?;
+                }
+                // Of these there may be none.
+                '.' => *rest = rest.trim_start_matches(|c: char| c.is_ascii_punctuation()),
+                '@' => *rest = rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()),
+                '#' => *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit()),
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+
     fn date_of_week(&self, week: &Week, weekday: i64) -> Option<Date> {
         let year = match (week.of_year_of_weeks, self.year_of_week) {
             (false, None) => self.year,
@@ -215,89 +298,8 @@ fn half(rest: &mut &str) -> Option<bool> {
 /// What a text says by a format, and what of it stands behind that.
 pub(super) fn parse_by_format<'t>(text: &'t str, format: &str) -> Option<(Fields, &'t str)> {
     let mut out = Fields::default();
-    let mut rest = text.trim_start();
-    let mut chars = format.chars();
-    while let Some(c) = chars.next() {
-        if c.is_whitespace() {
-            rest = rest.trim_start();
-            continue;
-        }
-        if rest.is_empty() {
-            // Missing trailing fields are zero.
-            break;
-        }
-        if c != '%' {
-            rest = rest.strip_prefix(c)?;
-            continue;
-        }
-        rest = rest.trim_start();
-        let field = chars.next()?;
-        match field {
-            'Y' => {
-                let d = digits(&mut rest, 4)?;
-                out.year = d.parse().ok()?;
-                if d.len() <= 2 {
-                    out.year += if out.year < 70 { 2000 } else { 1900 };
-                }
-            }
-            'y' => {
-                let n = number(&mut rest, 2, 0, 99)?;
-                out.year = n + if n < 70 { 2000 } else { 1900 };
-            }
-            'm' | 'c' => out.month = number(&mut rest, 2, 0, 12)?,
-            'M' => out.month = name(&mut rest, &MONTHS, false)? + 1,
-            'b' => out.month = name(&mut rest, &MONTHS, true)? + 1,
-            'd' | 'e' => out.day = number(&mut rest, 2, 0, 31)?,
-            'D' => {
-                out.day = number(&mut rest, 2, 0, 31)?;
-                rest = rest.get(2..)?;
-            }
-            'j' => out.day_of_year = Some(number(&mut rest, 3, 1, 366)?),
-            'W' => out.weekday = Some(name(&mut rest, &DAYS, false)? + 1),
-            'a' => out.weekday = Some(name(&mut rest, &DAYS, true)? + 1),
-            'w' => {
-                let n = number(&mut rest, 1, 0, 6)?;
-                out.weekday = Some(if n == 0 { 7 } else { n });
-            }
-            'X' => out.year_of_week = Some((number(&mut rest, 4, 0, 9999)?, FirstDay::Sunday)),
-            'x' => out.year_of_week = Some((number(&mut rest, 4, 0, 9999)?, FirstDay::Monday)),
-            'U' | 'u' | 'V' | 'v' => {
-                let of_year_of_weeks = matches!(field, 'V' | 'v');
-                let number = number(&mut rest, 2, i64::from(of_year_of_weeks), 53)?;
-                let first_day = if matches!(field, 'U' | 'V') { FirstDay::Sunday } else { FirstDay::Monday };
-                out.week = Some(Week { number, first_day, of_year_of_weeks });
-            }
-            'H' | 'k' => out.hour = number(&mut rest, 2, 0, 23)?,
-            'h' | 'I' | 'l' => {
-                out.hour = number(&mut rest, 2, 1, 12)?;
-                out.twelve = true;
-            }
-            'i' => out.minute = number(&mut rest, 2, 0, 59)?,
-            's' | 'S' => out.second = number(&mut rest, 2, 0, 59)?,
-            'f' => {
-                let d = digits(&mut rest, 6)?;
-                out.micros = d.parse::<i64>().ok()? * 10i64.pow(6 - d.len() as u32);
-            }
-            'p' => {
-                out.pm = half(&mut rest)?;
-                out.twelve = true;
-            }
-            'T' | 'r' => {
-                out.twelve = field == 'r';
-                out.hour = if out.twelve { number(&mut rest, 2, 1, 12)? } else { number(&mut rest, 2, 0, 23)? };
-                rest = rest.strip_prefix(':')?;
-                out.minute = number(&mut rest, 2, 0, 59)?;
-                rest = rest.strip_prefix(':')?;
-                out.second = number(&mut rest, 2, 0, 59)?;
-                if out.twelve {
-                    rest = rest.trim_start();
-                    out.pm = half(&mut rest)?;
-                }
-            }
-            '%' => rest = rest.strip_prefix('%')?,
-            _ => return None,
-        }
-    }
+    let mut rest = text;
+    out.read(&mut rest, format)?;
     Some((out, rest))
 }
 
@@ -313,11 +315,31 @@ mod tests {
         while day.year() < 2041 {
             for format in ["%X %V %w", "%x %v %W", "%Y %U %a", "%Y %u %w", "%X%V%w", "%Y-%j"] {
                 let at = DateTime::from_date(day);
-                let text = format_datetime(at, at.time(), format, names).expect("a text");
+                let text = String::from_utf8(format_datetime(at, at.time(), format, names).expect("a text")).expect("text");
                 let read = parse_by_format(&text, format).and_then(|(fields, rest)| fields.date().filter(|_| rest.is_empty()));
                 assert_eq!(read, Some((i64::from(day.year()), i64::from(day.month()), i64::from(day.day()))), "{text} by {format}");
             }
             day = day.add_days(1).expect("a day");
         }
+    }
+
+    #[test]
+    fn spaces_and_missing_ends_are_read_over() {
+        let check = |text: &str, format: &str, expect: Option<(i64, i64, i64, i64)>| {
+            let read = parse_by_format(text, format).map(|(f, _)| (f.year, f.hour(), f.minute, f.second));
+            assert_eq!(read, expect, "{text} by {format}");
+        };
+        check("2020 - 01 - 02", "%Y-%m-%d", Some((2020, 0, 0, 0)));
+        check("12 :30", "%H:%i", Some((0, 12, 30, 0)));
+        check("12 ", "%h:%i", Some((0, 0, 0, 0)));
+        check("12", "%T", Some((0, 12, 0, 0)));
+        check("12:30:", "%T", Some((0, 12, 30, 0)));
+        check("12x30", "%T", None);
+        check("12:30", "%r", Some((0, 0, 30, 0)));
+        check("01:30:05 PM", "%r", Some((0, 13, 30, 5)));
+        check("10:00:00 x", "%r", None);
+        check("..,2020", "%.%Y", Some((2020, 0, 0, 0)));
+        check("ab12.2020", "%@%#%.%Y", Some((2020, 0, 0, 0)));
+        check("2020%", "%Y%%", None);
     }
 }

@@ -2,11 +2,14 @@
 
 use crate::convert::{self, number};
 use crate::exec::Exec;
-use crate::functions::temporal::{DAY, SECOND, moment, parts_of_number};
+use crate::functions::temporal::{DAY, SECOND, is_dated, moment};
 use crate::run::Result;
 use mysql_error::SqlError;
 use planner::expr::{Expr, Unit};
-use types::{DateTime, SqlMode, Time, TypeKind, Value};
+use types::{DateTime, Decimal, SqlMode, Time, TypeKind, Value};
+
+/// The least number that has too many digits for a time.
+const DATED: i64 = 10_000_000;
 
 impl Exec<'_> {
     /// `EXTRACT(unit FROM v)`.
@@ -24,13 +27,24 @@ impl Exec<'_> {
             Value::Bytes(text) => types::parse_datetime(text, SqlMode::NONE).is_none(),
             _ => false,
         };
+        // So a date as text has hours, which are 0; with other delimiters than dashes MySQL reads a time.
+        let time_of_date = match v {
+            Value::Bytes(text) if !text.iter().any(|b| matches!(b, b'/' | b'.')) && is_dated(v) => {
+                types::parse_datetime(text, SqlMode::NONE).map(DateTime::time)
+            }
+            Value::Int(n) if *n >= DATED && !e.ty.is_year_column() => {
+                types::datetime_from_number(*n, SqlMode::NONE).map(|(at, _)| at.time())
+            }
+            _ => None,
+        };
         let dated = matches!(unit, U::Year | U::Quarter | U::Month | U::Week | U::Day | U::YearMonth)
             || matches!(unit, U::DayHour | U::DayMinute | U::DaySecond | U::DayMicrosecond) && !timed;
         let at = if dated {
             match v {
                 Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
+                Value::Int(0) if !e.ty.is_year_column() => Some(DateTime::ZERO),
                 Value::Int(_) | Value::UInt(_) if !e.ty.is_year_column() && unit != U::Day => {
-                    parts_of_number(convert::to_i64(v, &*self.context))
+                    types::datetime_from_number(convert::to_i64(v, &*self.context), SqlMode::NONE).map(|(at, _)| at)
                 }
                 other => moment(other, &e.ty, &*self.context),
             }
@@ -44,7 +58,7 @@ impl Exec<'_> {
         let t = if dated {
             at.time()
         } else {
-            match convert::to_time(v, &*self.context) {
+            match time_of_date.or_else(|| convert::to_time(v, &*self.context)) {
                 Some(t) => t,
                 None => return self.bad_temporal("time", v),
             }
@@ -123,7 +137,8 @@ impl Exec<'_> {
         if n.is_null() {
             return Ok(n);
         }
-        let Some((months, micros)) = self.interval(&n, amount, unit) else { return Ok(Value::Null) };
+        let n = convert::member_number(&n, &amount.ty).map_or(n, Value::UInt);
+        let Some((months, micros)) = self.interval(&n, amount, unit)? else { return Ok(Value::Null) };
         let (months, micros) = if negated { (months.saturating_neg(), micros.saturating_neg()) } else { (months, micros) };
         if let (Value::Time(t), TypeKind::Time) = (&v, e.ty.kind) {
             let sum = Time::from_micros(t.micros().saturating_add(micros));
@@ -189,62 +204,77 @@ impl Exec<'_> {
     }
 
     /// (months, microseconds) of an interval.
-    fn interval(&self, n: &Value, e: &Expr, unit: Unit) -> Option<(i64, i64)> {
+    fn interval(&mut self, n: &Value, e: &Expr, unit: Unit) -> Result<Option<(i64, i64)>> {
         use Unit as U;
-        let whole = || convert::to_i64(n, &*self.context);
-        let times = |factor: i64| whole().checked_mul(factor).map(|m| (0, m));
-        let months = |factor: i64| whole().checked_mul(factor).filter(|m| m.unsigned_abs() < 1_000_000).map(|m| (m, 0));
-        match unit {
-            U::Microsecond => times(1),
-            U::Second => match number(n, &*self.context)? {
-                convert::Number::Int(i) => i.checked_mul(SECOND).map(|m| (0, m)),
-                other => {
-                    let f = convert::number_f64(&other) * 1e6;
-                    (f.abs() < 9e18).then_some((0, f.round() as i64))
-                }
-            },
-            U::Minute => times(60 * SECOND),
-            U::Hour => times(3600 * SECOND),
-            U::Day => times(DAY),
-            U::Week => times(7 * DAY),
-            U::Month => months(1),
-            U::Quarter => months(3),
-            U::Year => months(12),
-            _ => {
-                // `a:b:c`: numbers with anything between; missing ones are the leading.
-                let text = self.text_of(n, e);
-                let negative = text.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'-');
-                let numbers: Vec<(i64, usize)> = text
-                    .split(|b| !b.is_ascii_digit())
-                    .filter(|p| !p.is_empty())
-                    .map(|p| (p.iter().fold(0i64, |n, d| n.saturating_mul(10).saturating_add(i64::from(d - b'0'))), p.len()))
-                    .collect();
-                let factors: &[i64] = match unit {
-                    U::SecondMicrosecond => &[SECOND, 1],
-                    U::MinuteMicrosecond => &[60 * SECOND, SECOND, 1],
-                    U::MinuteSecond => &[60 * SECOND, SECOND],
-                    U::HourMicrosecond => &[3600 * SECOND, 60 * SECOND, SECOND, 1],
-                    U::HourSecond => &[3600 * SECOND, 60 * SECOND, SECOND],
-                    U::HourMinute => &[3600 * SECOND, 60 * SECOND],
-                    U::DayMicrosecond => &[DAY, 3600 * SECOND, 60 * SECOND, SECOND, 1],
-                    U::DaySecond => &[DAY, 3600 * SECOND, 60 * SECOND, SECOND],
-                    U::DayMinute => &[DAY, 3600 * SECOND, 60 * SECOND],
-                    U::DayHour => &[DAY, 3600 * SECOND],
-                    _ => &[12, 1],
+        let (of_months, factor) = match unit {
+            U::Microsecond => (false, 1),
+            U::Minute => (false, 60 * SECOND),
+            U::Hour => (false, 3600 * SECOND),
+            U::Day => (false, DAY),
+            U::Week => (false, 7 * DAY),
+            U::Month => (true, 1),
+            U::Quarter => (true, 3),
+            U::Year => (true, 12),
+            U::Second => {
+                self.demand_number("DECIMAL", n)?;
+                let micros = match (n, number(n, &*self.context)) {
+                    (_, Some(convert::Number::Int(i))) => i.checked_mul(SECOND),
+                    // What is behind the microseconds is cut.
+                    (Value::Bytes(text), _) => micros_of(&Decimal::parse(text).value),
+                    (_, Some(n)) => convert::number_decimal(&n).and_then(|d| micros_of(&d)),
+                    (_, None) => None,
                 };
-                if numbers.len() > factors.len() {
-                    return None;
-                }
-                let mut total = 0i64;
-                for ((value, digits), factor) in numbers.iter().rev().zip(factors.iter().rev()) {
-                    // Digits after the point are a fraction: .5 is 500000 microseconds.
-                    let value =
-                        if *factor == 1 && unit != U::YearMonth && *digits < 6 { value * 10i64.pow(6 - *digits as u32) } else { *value };
-                    total = total.checked_add(value.checked_mul(*factor)?)?;
-                }
-                let total = if negative { -total } else { total };
-                Some(if unit == U::YearMonth { (total, 0) } else { (0, total) })
+                return Ok(micros.map(|m| (0, m)));
             }
+            _ => return Ok(self.interval_of_parts(n, e, unit)),
+        };
+        let amount = self.bits_of(n)?.cast_signed().checked_mul(factor);
+        let amount = if of_months { amount.filter(|m| m.unsigned_abs() < 1_000_000).map(|m| (m, 0)) } else { amount.map(|m| (0, m)) };
+        if amount.is_none() {
+            self.warn(1441, "Datetime function: datetime field overflow".to_owned());
         }
+        Ok(amount)
     }
+
+    /// The same of a unit of several parts.
+    fn interval_of_parts(&self, n: &Value, e: &Expr, unit: Unit) -> Option<(i64, i64)> {
+        use Unit as U;
+        // `a:b:c`: numbers with anything between; missing ones are the leading.
+        let text = self.text_of(n, e);
+        let negative = text.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'-');
+        let numbers: Vec<(i64, usize)> = text
+            .split(|b| !b.is_ascii_digit())
+            .filter(|p| !p.is_empty())
+            .map(|p| (p.iter().fold(0i64, |n, d| n.saturating_mul(10).saturating_add(i64::from(d - b'0'))), p.len()))
+            .collect();
+        let factors: &[i64] = match unit {
+            U::SecondMicrosecond => &[SECOND, 1],
+            U::MinuteMicrosecond => &[60 * SECOND, SECOND, 1],
+            U::MinuteSecond => &[60 * SECOND, SECOND],
+            U::HourMicrosecond => &[3600 * SECOND, 60 * SECOND, SECOND, 1],
+            U::HourSecond => &[3600 * SECOND, 60 * SECOND, SECOND],
+            U::HourMinute => &[3600 * SECOND, 60 * SECOND],
+            U::DayMicrosecond => &[DAY, 3600 * SECOND, 60 * SECOND, SECOND, 1],
+            U::DaySecond => &[DAY, 3600 * SECOND, 60 * SECOND, SECOND],
+            U::DayMinute => &[DAY, 3600 * SECOND, 60 * SECOND],
+            U::DayHour => &[DAY, 3600 * SECOND],
+            _ => &[12, 1],
+        };
+        if numbers.len() > factors.len() {
+            return None;
+        }
+        let mut total = 0i64;
+        for ((value, digits), factor) in numbers.iter().rev().zip(factors.iter().rev()) {
+            // Digits after the point are a fraction: .5 is 500000 microseconds.
+            let value = if *factor == 1 && unit != U::YearMonth && *digits < 6 { value * 10i64.pow(6 - *digits as u32) } else { *value };
+            total = total.checked_add(value.checked_mul(*factor)?)?;
+        }
+        let total = if negative { -total } else { total };
+        Some(if unit == U::YearMonth { (total, 0) } else { (0, total) })
+    }
+}
+
+/// Microseconds of a number of seconds.
+fn micros_of(seconds: &Decimal) -> Option<i64> {
+    seconds.truncate(6).rescale(6).and_then(|micros| i64::try_from(micros.as_i128()?.0).ok())
 }
