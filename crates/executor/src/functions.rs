@@ -3,6 +3,7 @@
 mod compression;
 mod digest;
 mod encryption;
+mod json_cast;
 mod json_functions;
 mod json_schema;
 mod json_value;
@@ -10,6 +11,7 @@ mod network;
 mod numbers;
 pub(crate) mod regexp;
 mod regexp_pattern;
+mod schema_pattern;
 mod statement_digest;
 mod strings;
 mod sys_functions;
