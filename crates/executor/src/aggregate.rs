@@ -407,7 +407,7 @@ impl<'a> Exec<'a> {
             return Ok(Value::Decimal(sum));
         }
         let by = Decimal::new(i128::from(count), 0);
-        let increment = u32::from(self.context.div_precision_increment());
+        let increment = u32::from(a.ty.decimals.saturating_sub(sum.scale()));
         match sum.div(&by, increment) {
             Some(d) => Ok(Value::Decimal(d.rescale(a.ty.decimals).unwrap_or(d))),
             None => Err(out_of_range("DECIMAL", "avg")),

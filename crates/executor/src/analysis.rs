@@ -5,6 +5,7 @@
 use crate::batch::Sink;
 use crate::context::StatementContext;
 use crate::exec::{Exec, Scratch};
+use crate::odd_number::with_numbers;
 use crate::run::{Flow, Next, Result};
 use env::{Clock, RealClock};
 use planner::explain::{Actual, Actuals};
@@ -122,7 +123,8 @@ pub fn analyze(
     context: &mut dyn StatementContext,
     scratch: &mut Scratch,
 ) -> Result<Actuals> {
-    let mut x = Exec::new(plan, params, session, context, scratch);
+    let params = with_numbers(plan, params);
+    let mut x = Exec::new(plan, &params, session, context, scratch);
     x.analysis = Some(Box::default());
     let result = match &plan.body {
         Body::Query(query) => x.run_many(&query.root, &mut |x| {

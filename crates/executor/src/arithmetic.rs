@@ -66,7 +66,7 @@ fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn State
     }
     let (Some(x), Some(y)) = (number(a, context), number(b, context)) else { return Ok(Value::Null) };
     let (Number::Int(_) | Number::UInt(_), Number::Int(_) | Number::UInt(_)) = (&x, &y) else {
-        return wide(op, &x, &y, ty, context);
+        return wide(op, &x, &y, ty);
     };
     let widened = |n: &Number| match n {
         Number::Int(i) => i128::from(*i),
@@ -82,7 +82,7 @@ fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn State
             i.checked_sub(j)
         }
         ArithOp::Mul => i.checked_mul(j),
-        ArithOp::Div => return wide(op, &x, &y, ty, context),
+        ArithOp::Div => return wide(op, &x, &y, ty),
         ArithOp::IntDiv | ArithOp::Mod if j == 0 => return Err(Fault::DivisionByZero),
         ArithOp::IntDiv => i.checked_div(j),
         _ => {
@@ -138,7 +138,7 @@ pub fn shifted_bytes<'v>(op: ArithOp, a: &'v Value, ty: &ColumnType) -> Option<&
 }
 
 /// With a decimal or a double on a side, and quotients.
-fn wide(op: ArithOp, x: &Number, y: &Number, ty: &ColumnType, context: &dyn StatementContext) -> Result<Value, Fault> {
+fn wide(op: ArithOp, x: &Number, y: &Number, ty: &ColumnType) -> Result<Value, Fault> {
     if matches!(x, Number::Double(_)) || matches!(y, Number::Double(_)) {
         let (p, q) = (number_f64(x), number_f64(y));
         let result = match op {
@@ -164,12 +164,11 @@ fn wide(op: ArithOp, x: &Number, y: &Number, ty: &ColumnType, context: &dyn Stat
         ArithOp::Sub => p.sub(&q),
         ArithOp::Mul => p.mul(&q),
         _ if q.is_zero() => return Err(Fault::DivisionByZero),
-        // A quotient is rounded to the scale of its type before it is used further.
-        ArithOp::Div => {
-            let quotient = p.div(&q, u32::from(context.div_precision_increment()));
-            let scale = (ty.kind == TypeKind::Decimal).then_some(ty.decimals);
-            quotient.and_then(|d| scale.map_or(Some(d.clone()), |s| d.rescale(s)))
+        // A quotient is rounded to the scale of its type before it is used further; the type has `div_precision_increment` in it.
+        ArithOp::Div if ty.kind == TypeKind::Decimal => {
+            p.div(&q, u32::from(ty.decimals.saturating_sub(p.scale()))).and_then(|quotient| quotient.rescale(ty.decimals))
         }
+        ArithOp::Div => p.div(&q, 0),
         ArithOp::Mod => p.rem(&q),
         _ => match p.div_integer(&q) {
             Some(d) => {

@@ -292,7 +292,7 @@ impl<'a> Exec<'a> {
         if left == 0 {
             return Ok(changes);
         }
-        let single = delete.targets.len() == 1 && matches!(delete.input, planner::plan::Node::Table(_));
+        let single = delete.targets.len() == 1 && !delete.buffered && matches!(delete.input, planner::plan::Node::Table(_));
         // By target the first one that is the same table: a row goes once, whichever of its names it is met by.
         let id = |target: &DeleteTarget| self.plan.tables[target.table as usize].def.id;
         let tables =

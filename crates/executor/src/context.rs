@@ -140,10 +140,6 @@ pub trait StatementContext: LocalTime {
     fn join_buffer_bytes(&self) -> usize {
         256 << 10
     }
-    /// div_precision_increment.
-    fn div_precision_increment(&self) -> u8 {
-        4
-    }
     /// max_allowed_packet, which bounds string results.
     fn max_allowed_packet(&self) -> usize {
         64 << 20

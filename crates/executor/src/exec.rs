@@ -115,9 +115,6 @@ pub struct Exec<'a> {
     pub lenient: bool,
 }
 
-/// Stack that an execution may take: half of the smallest stack a connection has.
-const STACK_BYTES_MAX: usize = 128 * 1024;
-
 /// Whether a value for a functional index is being computed, and what a document was found not to be meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum IndexCast {
@@ -268,7 +265,7 @@ impl<'a> Exec<'a> {
 
     /// Refuses what nests deeper than the stack is.
     pub fn check_stack(&self) -> Result<()> {
-        if planner::stack_address().abs_diff(self.stack_base) > STACK_BYTES_MAX {
+        if planner::stack_address().abs_diff(self.stack_base) > planner::STACK_BYTES_MAX {
             return Err(mysql_error::SqlError::with_message(1436, "Thread stack overrun: the statement is nested too deeply").into());
         }
         Ok(())

@@ -5,6 +5,7 @@ use crate::change::load::LoadLines;
 use crate::context::StatementContext;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
+use crate::odd_number::with_numbers;
 use crate::run::{Flow, Result};
 use crate::short::ShortRun;
 use planner::plan::{Body, OutputColumn, Plan};
@@ -80,6 +81,7 @@ pub fn execute(
     if params.len() < plan.param_count as usize {
         return Err(mysql_error::codes::wrong_arguments("EXECUTE").into());
     }
+    let params = &*with_numbers(plan, params);
     if let Some(short) = &plan.short
         && let Some(outcome) = crate::short::run(short, ShortRun { plan, params, session, context, scratch, consumer })?
     {
@@ -148,7 +150,8 @@ pub fn evaluate(
     scratch: &mut Scratch,
 ) -> Result<Vec<Value>> {
     let Body::Query(query) = &plan.body else { return Err(internal("not a query")) };
-    let mut x = Exec::new(plan, params, session, context, scratch);
+    let params = with_numbers(plan, params);
+    let mut x = Exec::new(plan, &params, session, context, scratch);
     let result = query.output.iter().map(|e| x.eval(e)).collect();
     x.finish(scratch);
     result

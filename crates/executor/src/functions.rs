@@ -141,6 +141,10 @@ impl Exec<'_> {
                 Value::Bytes(text) => convert::moment_number(&text, &*self.context).map_or(Value::Null, Value::Double),
                 other => other,
             }),
+            F::WholeOperand | F::DecimalOperand => Ok(match self.eval(&args[0])? {
+                Value::Bytes(text) => types::number_operand(&text, func == F::DecimalOperand).unwrap_or(Value::Bytes(text)),
+                other => other,
+            }),
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::MomentOperand => Ok(match self.eval(&args[0])? {
                 Value::Int(digits) => types::moment_operand(digits).map_or(Value::Int(digits), Value::DateTime),

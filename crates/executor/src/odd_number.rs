@@ -9,6 +9,7 @@ use mysql_error::{SqlError, codes};
 use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::is_told_once;
+use std::borrow::Cow;
 use types::{Charset, SqlMode, Value};
 
 /// What a plan is to tell before it runs: texts that its rows are compared with as numbers and that are none. The other result: whether the first of
@@ -28,6 +29,29 @@ pub fn odd_number_texts(plan: &Plan, params: &[Value], mode: SqlMode) -> (Vec<Sq
         }
     });
     (texts.collect(), changes_strictly(plan, mode))
+}
+
+/// The parameters; those that are texts beside columns of whole numbers or decimals are the numbers that they say.
+#[inline]
+pub fn with_numbers<'p>(plan: &Plan, params: &'p [Value]) -> Cow<'p, [Value]> {
+    match plan.exact_params.iter().any(|(n, _)| matches!(params.get(*n as usize), Some(Value::Bytes(_)))) {
+        true => Cow::Owned(numbers_of(plan, params)),
+        false => Cow::Borrowed(params),
+    }
+}
+
+#[cold]
+fn numbers_of(plan: &Plan, params: &[Value]) -> Vec<Value> {
+    let mut params = params.to_vec();
+    for (n, decimal) in &plan.exact_params {
+        if let Some(param) = params.get_mut(*n as usize)
+            && let Value::Bytes(said) = param
+            && let Some(number) = types::number_operand(said, *decimal)
+        {
+            *param = number;
+        }
+    }
+    params
 }
 
 /// Whether a plan is of an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.

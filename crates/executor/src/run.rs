@@ -35,6 +35,9 @@ impl<'a> Exec<'a> {
         if self.measures(node) {
             return self.run_measured(node, next);
         }
+        if !matches!(node, Node::Table(_)) {
+            self.check_stack()?;
+        }
         match node {
             Node::Unit => next(self),
             Node::Empty => Ok(Flow::Continue),

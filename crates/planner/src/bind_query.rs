@@ -29,7 +29,7 @@ use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value};
 
 /// Nesting of queries past which a statement is refused.
-const QUERY_DEPTH_MAX: usize = 30;
+const QUERY_DEPTH_MAX: usize = 63;
 
 /// A bound and planned query.
 #[derive(Debug)]
@@ -146,6 +146,11 @@ pub enum Bound {
     Union(Box<UnionBlocks>),
     /// Done.
     Planned(BoundQuery),
+}
+
+#[cold]
+fn too_high() -> SqlError {
+    SqlError::with_message(1473, "Too high level of nesting for select")
 }
 
 impl<'c> Binder<'c> {
@@ -276,7 +281,7 @@ impl<'c> Binder<'c> {
     /// Binds a query, and plans it unless the receiver may.
     pub(crate) fn bind_query(&mut self, q: &ast::Query<'_>) -> Result<Bound> {
         if self.scopes.len() >= QUERY_DEPTH_MAX {
-            return Err(SqlError::with_message(1473, "Too high level of nesting for select"));
+            return Err(too_high());
         }
         if q.into.is_some() && !std::mem::take(&mut self.into_allowed) {
             return Err(codes::misplaced_into());
@@ -284,8 +289,14 @@ impl<'c> Binder<'c> {
         self.into_allowed = false;
         self.check_stack()?;
         let ctes = self.ctes.len();
+        let beside = std::mem::take(&mut self.levels);
         let result = self.bind_with(q.with).and_then(|()| self.bind_body(q));
         self.ctes.truncate(ctes);
+        self.levels += 1;
+        if self.levels > QUERY_DEPTH_MAX {
+            return Err(too_high());
+        }
+        self.levels = self.levels.max(beside);
         result
     }
 

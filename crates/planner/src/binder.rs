@@ -15,8 +15,9 @@ use types::ColumnType;
 /// Result of binding.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
-/// Stack that binding and planning may take: half of the smallest stack a connection has.
-const STACK_BYTES_MAX: usize = 128 * 1024;
+/// Stack that binding, planning or running a statement may take where it asks ([`Binder::check_stack`]). A connection has 1 MiB; what is left is for
+/// what does not ask: a single block or operator, walks over the finished plan, libraries.
+pub const STACK_BYTES_MAX: usize = 640 * 1024;
 
 /// Where the stack stands, roughly.
 #[inline(never)]
@@ -349,6 +350,8 @@ pub struct CteEntry {
     pub number: usize,
     /// How many blocks stand around it.
     pub depth: usize,
+    /// How many blocks it is made of, one within or behind the other: [`Binder::levels`].
+    pub levels: usize,
     /// Columns.
     pub columns: Vec<RelColumn>,
 }
@@ -411,6 +414,8 @@ pub struct Binder<'c> {
     pub merges: bool,
     /// How often each common table expression is named, in the order in which they are bound.
     pub cte_uses: Vec<u32>,
+    /// Blocks that the query being bound is made of so far, one within the other, or behind a CTE: what walks over a plan goes as deep.
+    pub levels: usize,
     /// Those that are named once, known from binding the statement before.
     pub cte_once: Vec<bool>,
     /// Rows of columns that were looked at.
@@ -433,6 +438,8 @@ pub struct Binder<'c> {
     pub drifts: Cell<bool>,
     /// Texts that are compared with numbers: see [`crate::plan::Plan::number_texts`].
     pub number_texts: Vec<crate::plan::NumberText>,
+    /// See [`crate::plan::Plan::exact_params`].
+    pub exact_params: Vec<(u32, bool)>,
     /// What the statement touches.
     pub accesses: crate::accesses::Accesses,
     /// See [`crate::Plan`]'s field.
@@ -483,6 +490,7 @@ impl<'c> Binder<'c> {
             partners: RefCell::default(),
             merges: false,
             cte_uses: Vec::new(),
+            levels: 0,
             cte_once: Vec::new(),
             executions: HashMap::new(),
             block_executions: 1.0,
@@ -492,6 +500,7 @@ impl<'c> Binder<'c> {
             assigns_insert_id: false,
             drifts: Cell::new(false),
             number_texts: Vec::new(),
+            exact_params: Vec::new(),
             accesses: Default::default(),
             warnings: Vec::new(),
             reads_dictionary: false,

@@ -85,6 +85,10 @@ pub trait PlanContext {
     fn switches(&self) -> Switches {
         Switches::default()
     }
+    /// `div_precision_increment`: digits behind the point that a quotient has more than its dividend.
+    fn div_precision_increment(&self) -> u8 {
+        4
+    }
     /// `max_join_size`: rows that a query may be expected to read. The largest number is no bound.
     fn max_join_size(&self) -> u64 {
         u64::MAX

@@ -112,7 +112,9 @@ impl<'c> Binder<'c> {
             }
         };
         let no_list = i.columns.is_none_or(<[_]>::is_empty);
-        self.access_inserted(&database, &target, &named, no_list, i.replace);
+        // Who names none writes all of them.
+        let written = if no_list { &target.all() } else { &named };
+        self.access_inserted(&database, &target, written, no_list, i.replace);
         let new_slots = self.row_slots(&entry.def.columns);
         let mut upsert = None;
         let source = match i.source {
@@ -654,7 +656,7 @@ impl<'c> Binder<'c> {
         if limit.is_some() {
             hint_one(&mut input);
         }
-        Ok(Delete { input, targets, limit, ignore: d.ignore })
+        Ok(Delete { input, targets, buffered: false, limit, ignore: d.ignore })
     }
 }
 

@@ -93,6 +93,9 @@ functions! {
     YearOperand "year operand" 1..=1 Special;
     // What a number is compared with a column of dates as (no call of a statement has the name).
     MomentOperand "moment operand" 1..=1 Special;
+    // What a text is compared with a column of whole numbers as, and with one of decimals (no calls of a statement have the names).
+    WholeOperand "whole operand" 1..=1 Special;
+    DecimalOperand "decimal operand" 1..=1 Special;
     // What is read of a CHAR column under PAD_CHAR_TO_FULL_LENGTH (no call of a statement has the name).
     PadChar "padded char" 1..=1 Special;
     // A computed decimal that is stored as text: zero has no fraction (no call of a statement has the name).

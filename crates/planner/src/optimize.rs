@@ -25,6 +25,7 @@ pub(crate) fn groups_of(rows: f64) -> f64 {
 impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
     pub fn plan_block(&mut self, mut block: Block) -> Result<(Query, f64)> {
+        self.check_stack()?;
         let computed = self.merge_derived(&mut block);
         let Block { scope, from, filter, items, group_by, rollup, grouped, having, mut order, distinct, limit, straight, implicit, .. } =
             block;
@@ -449,7 +450,13 @@ fn extreme_key(aggregates: &[(Slot, Aggregate)]) -> Option<SortKey> {
         _ => return None,
     };
     let expr = a.args.first()?.clone();
-    matches!(expr.kind, ExprKind::Slot(_)).then(|| SortKey { collation: a.collation, expr, descending })
+    let ordered = !by_text_only(&expr.ty);
+    (ordered && matches!(expr.kind, ExprKind::Slot(_))).then(|| SortKey { collation: a.collation, expr, descending })
+}
+
+/// Whether MIN and MAX of a type compare texts, while its keys are in the order of numbers: ENUM and SET.
+pub(crate) fn by_text_only(ty: &types::ColumnType) -> bool {
+    matches!(ty.kind, types::TypeKind::Enum | types::TypeKind::Set)
 }
 
 fn not_null(key: &SortKey) -> Option<Expr> {

@@ -76,6 +76,9 @@ pub struct Plan {
     pub reads_dictionary: bool,
     /// Texts that are compared with numbers: each is told of once, before the plan runs, if it is none ([`crate::typing::is_told_once`]).
     pub number_texts: Vec<NumberText>,
+    /// Parameters that stand beside a column of whole numbers, or (true) of decimals: texts are taken as such numbers before the plan runs
+    /// ([`types::number_operand`]), so that neighbours that are one DOUBLE stay apart.
+    pub exact_params: Vec<(u32, bool)>,
     /// User variables that it reads, with the types they had: [`crate::PlanContext::user_variable_type`].
     pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
     /// What it takes of whose privileges.
@@ -928,6 +931,8 @@ pub struct Delete {
     pub input: Node,
     /// Targets.
     pub targets: Vec<DeleteTarget>,
+    /// Find all rows first, then delete: see [`Plan::find_before_changing`].
+    pub buffered: bool,
     /// LIMIT.
     pub limit: Option<Expr>,
     /// IGNORE.
@@ -969,6 +974,26 @@ impl Plan {
                 let then = (*then).max(OUTGROWN_ROWS_MIN);
                 now / OUTGROWN_FACTOR > then || then / OUTGROWN_FACTOR > now
             })
+    }
+
+    /// Has an UPDATE or DELETE find all its rows before it changes the first where a subquery reads the changed table again (which it may behind a derived
+    /// table only): a subquery that is asked for a later row only, behind an OR, would see what was changed by then.
+    pub(crate) fn find_before_changing(&mut self) {
+        let changed: Vec<u32> = match &self.body {
+            Body::Update(update) => update.targets.iter().map(|target| target.table).collect(),
+            Body::Delete(delete) => delete.targets.iter().map(|target| target.table).collect(),
+            Body::Query(_) | Body::Insert(_) => return,
+        };
+        let id = |table: u32| self.tables[table as usize].def.id;
+        let mut again = false;
+        for subplan in &self.subplans {
+            subplan.query.root.for_each_table(&mut |node| again |= changed.iter().any(|table| id(*table) == id(node.table)));
+        }
+        match &mut self.body {
+            Body::Update(update) => update.buffered |= again,
+            Body::Delete(delete) => delete.buffered = again,
+            Body::Query(_) | Body::Insert(_) => {}
+        }
     }
 
     /// Calls `f` with every table node.

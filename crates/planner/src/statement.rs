@@ -254,6 +254,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,
         number_texts: b.number_texts,
+        exact_params: b.exact_params,
         warnings: b.warnings,
         accesses: b.accesses.list,
         safe_updates,
@@ -262,6 +263,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         refused: unsafe_change || too_big,
         max_execution_time_ms: b.hints.max_execution_time_ms,
     };
+    plan.find_before_changing();
     plan.short = short::recognise(&plan);
     Ok(plan)
 }

@@ -31,8 +31,23 @@ pub type ParamTypes = SmallVec<[ParamType; 8]>;
 
 impl ParamType {
     #[inline]
-    fn from_bytes(column_type: u8, flags: u8) -> Result<ParamType, Malformed> {
-        Ok(ParamType { column_type: ColumnType::from_byte(column_type).ok_or(Malformed)?, unsigned: flags & 0x80 != 0 })
+    fn from_bytes(column_type: u8, flags: u8) -> Option<ParamType> {
+        Some(ParamType { column_type: ColumnType::from_byte(column_type)?, unsigned: flags & 0x80 != 0 })
+    }
+}
+
+/// Why the parameters of an execution cannot be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadParams {
+    /// The bytes are no parameters.
+    Malformed,
+    /// There are no types, or a byte is none.
+    Types,
+}
+
+impl From<Malformed> for BadParams {
+    fn from(_: Malformed) -> BadParams {
+        BadParams::Malformed
     }
 }
 
@@ -55,8 +70,10 @@ pub enum ParamValue<'a> {
     Bytes(&'a [u8]),
     /// DATE, DATETIME or TIMESTAMP; fields are in range or zero.
     DateTime(DateTime),
-    /// TIME; its hours may be more than MySQL stores.
+    /// TIME, in its range.
     Time(Time),
+    /// A DATE, DATETIME or TIME with a field that is out of its range; the type tells which.
+    OutOfRange,
 }
 
 /// A parameter with its type.
@@ -83,7 +100,7 @@ impl<'a> Execute<'a> {
         types: &mut ParamTypes,
         has_long_data: impl Fn(usize) -> bool,
         each: impl FnMut(usize, BoundParam<'a>),
-    ) -> Result<(), Malformed> {
+    ) -> Result<(), BadParams> {
         self.params_and_attributes(param_count, types, has_long_data, each, |_| {})
     }
 
@@ -95,7 +112,7 @@ impl<'a> Execute<'a> {
         has_long_data: impl Fn(usize) -> bool,
         mut each: impl FnMut(usize, BoundParam<'a>),
         mut attribute: impl FnMut(Attribute<'a>),
-    ) -> Result<(), Malformed> {
+    ) -> Result<(), BadParams> {
         let mut bytes = Bytes::new(self.params);
         let mut total = param_count;
         // A statement with parameters has the count whether or not the flag says so: MySQL's Connector/Python leaves the flag away.
@@ -103,7 +120,7 @@ impl<'a> Execute<'a> {
         if counted {
             total = usize::try_from(bytes.lenenc_int()?).map_err(|_| Malformed)?;
             if total < param_count || total > PARAMS_MAX {
-                return Err(Malformed);
+                return Err(BadParams::Malformed);
             }
         }
         if total == 0 {
@@ -118,17 +135,17 @@ impl<'a> Execute<'a> {
             types.reserve_exact(param_count.min(bytes.rest().len() / 2));
             if counted {
                 for index in 0..total {
-                    let param_type = param_type(&mut bytes)?;
+                    let param_type = param_type(&mut bytes)?.ok_or(BadParams::Types)?;
                     let name = bytes.lenenc_bytes()?;
                     if index < param_count { types.push(param_type) } else { attribute_types.push((param_type, name)) }
                 }
             } else {
                 for [column_type, flags] in bytes.take(2 * total)?.as_chunks().0 {
-                    types.push(ParamType::from_bytes(*column_type, *flags)?);
+                    types.push(ParamType::from_bytes(*column_type, *flags).ok_or(BadParams::Types)?);
                 }
             }
         } else if types.len() != param_count || total != param_count {
-            return Err(Malformed);
+            return Err(BadParams::Types);
         }
         for (index, &param_type) in types.iter().enumerate() {
             let value = if has_long_data(index) {
@@ -187,7 +204,7 @@ fn decode_attributes<'a>(bytes: &'a [u8], count: usize, mut each: impl FnMut(Att
     }
     let mut heads = Vec::with_capacity(count.min(bytes.rest().len() / 3));
     for _ in 0..count {
-        let param_type = param_type(&mut bytes)?;
+        let param_type = param_type(&mut bytes)?.ok_or(Malformed)?;
         heads.push((param_type, bytes.lenenc_bytes()?));
     }
     for (index, (param_type, name)) in heads.into_iter().enumerate() {
@@ -198,9 +215,10 @@ fn decode_attributes<'a>(bytes: &'a [u8], count: usize, mut each: impl FnMut(Att
     Ok(bytes.take_rest())
 }
 
-fn param_type(bytes: &mut Bytes<'_>) -> Result<ParamType, Malformed> {
+/// `None` where the byte is no type.
+fn param_type(bytes: &mut Bytes<'_>) -> Result<Option<ParamType>, Malformed> {
     let [column_type, flags] = bytes.array()?;
-    ParamType::from_bytes(column_type, flags)
+    Ok(ParamType::from_bytes(column_type, flags))
 }
 
 /// Reads one binary value; also what a client reads from a binary row.
@@ -231,8 +249,8 @@ pub fn value<'a>(bytes: &mut Bytes<'a>, param_type: ParamType) -> Result<ParamVa
         | ColumnType::DateTime
         | ColumnType::DateTime2
         | ColumnType::Timestamp
-        | ColumnType::Timestamp2 => ParamValue::DateTime(datetime(bytes)?),
-        ColumnType::Time | ColumnType::Time2 => ParamValue::Time(time(bytes)?),
+        | ColumnType::Timestamp2 => datetime(bytes)?.map_or(ParamValue::OutOfRange, ParamValue::DateTime),
+        ColumnType::Time | ColumnType::Time2 => time(bytes)?.map_or(ParamValue::OutOfRange, ParamValue::Time),
         ColumnType::Decimal
         | ColumnType::NewDecimal
         | ColumnType::VarChar
@@ -251,7 +269,8 @@ pub fn value<'a>(bytes: &mut Bytes<'a>, param_type: ParamType) -> Result<ParamVa
     })
 }
 
-fn datetime(bytes: &mut Bytes<'_>) -> Result<DateTime, Malformed> {
+/// `None` where a field is out of its range.
+fn datetime(bytes: &mut Bytes<'_>) -> Result<Option<DateTime>, Malformed> {
     let length = bytes.u8()?;
     if !matches!(length, 0 | 4 | 7 | 11) {
         return Err(Malformed);
@@ -267,13 +286,14 @@ fn datetime(bytes: &mut Bytes<'_>) -> Result<DateTime, Malformed> {
         micros = bytes.u32()?;
     }
     let in_range = year <= 9999 && month <= 12 && day <= 31 && hour <= 23 && minute <= 59 && second <= 59 && micros <= 999_999;
-    if in_range { Ok(DateTime::from_fields(Date::from_fields(year, month, day), hour, minute, second, micros)) } else { Err(Malformed) }
+    Ok(in_range.then(|| DateTime::from_fields(Date::from_fields(year, month, day), hour, minute, second, micros)))
 }
 
 /// More hours than any TIME has; beyond them nothing is told apart.
 const HOURS_MAX: u32 = 1_000_000;
 
-fn time(bytes: &mut Bytes<'_>) -> Result<Time, Malformed> {
+/// `None` where a field is out of its range, or all of it out of TIME's.
+fn time(bytes: &mut Bytes<'_>) -> Result<Option<Time>, Malformed> {
     let length = bytes.u8()?;
     if !matches!(length, 0 | 8 | 12) {
         return Err(Malformed);
@@ -289,7 +309,8 @@ fn time(bytes: &mut Bytes<'_>) -> Result<Time, Malformed> {
         micros = bytes.u32()?;
     }
     let in_range = minute <= 59 && second <= 59 && micros <= 999_999;
-    if in_range { Ok(Time::from_fields(negative, hours, minute, second, micros)) } else { Err(Malformed) }
+    let time = in_range.then(|| Time::from_fields(negative, hours, minute, second, micros));
+    Ok(time.filter(|time| time.clamp_range() == *time))
 }
 
 #[cfg(test)]
@@ -297,9 +318,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_hours_than_any_time_has_are_a_value_not_an_overflow() {
+    fn more_hours_than_any_time_has_are_out_of_range_not_an_overflow() {
         let days = [8, 1, 0xFF, 0xFF, 0xFF, 0xFF, 23, 59, 59];
-        assert_eq!(time(&mut Bytes::new(&days)), Ok(Time::from_fields(true, HOURS_MAX, 59, 59, 0)));
+        assert_eq!(time(&mut Bytes::new(&days)), Ok(None));
+        let most = [8, 1, 34, 0, 0, 0, 22, 59, 59];
+        assert_eq!(time(&mut Bytes::new(&most)), Ok(Some(Time::from_fields(true, 838, 59, 59, 0))));
     }
 
     /// As MySQL's Connector/Python sends it: a count and names, and no flag that says so.

@@ -39,7 +39,7 @@ pub use codec::{Bytes, Malformed};
 pub use column::{ColumnBlock, ColumnDefinition};
 pub use command::{Command, CommandError};
 pub use constants::{Capabilities, ColumnFlags, ColumnType, ServerStatus};
-pub use execute::{BoundParam, ParamType, ParamTypes, ParamValue};
+pub use execute::{BadParams, BoundParam, ParamType, ParamTypes, ParamValue};
 pub use handshake::{Greeting, HandshakeResponse};
 pub use reader::{PacketReader, ReadError};
 pub use reply::{ErrReply, OkReply};

@@ -239,7 +239,7 @@ pub mod session_state {
 
     /// Appends "some session state changed".
     pub fn put_state_change(out: &mut Vec<u8>) {
-        put_entry(out, 2, b"\x011");
+        put_entry(out, 2, b"1");
     }
 
     fn put_text(out: &mut Vec<u8>, kind: u8, text: &[u8]) {

@@ -179,17 +179,9 @@ impl<'w> BinaryRow<'w> {
     /// Opens a row of `column_count` columns.
     #[inline]
     pub fn begin(out: &'w mut PacketWriter, column_count: usize) -> Self {
-        let payload = out.begin();
-        payload.push(0);
-        let bitmap = payload.len();
-        let bitmap_bytes = (column_count + 7 + NULL_BITMAP_OFFSET) / 8;
-        if bitmap_bytes <= 8 {
-            // Cheaper than to set a number of bytes that is only known now.
-            payload.extend_from_slice(&[0; 8]);
-            payload.truncate(bitmap + bitmap_bytes);
-        } else {
-            payload.resize(bitmap + bitmap_bytes, 0);
-        }
+        // The first byte of a row, and which of its columns are NULL.
+        let head_bytes = 1 + (column_count + 7 + NULL_BITMAP_OFFSET) / 8;
+        let bitmap = out.begin_with_zeros(head_bytes) + 1;
         Self { out, bitmap, column: 0, column_count }
     }
 

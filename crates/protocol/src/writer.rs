@@ -62,6 +62,23 @@ impl PacketWriter {
         &mut self.buffer
     }
 
+    /// Opens a packet whose payload begins with so many zeros, and returns where they lie in [`PacketWriter::payload`].
+    #[inline]
+    pub(crate) fn begin_with_zeros(&mut self, bytes: usize) -> usize {
+        const AT_ONCE: usize = 16;
+        debug_assert_eq!(self.start, CLOSED, "a packet is already open");
+        self.start = self.buffer.len();
+        let payload = self.start + HEADER_BYTES;
+        if HEADER_BYTES + bytes <= AT_ONCE {
+            // Cheaper than to set a number of bytes that is only known now.
+            self.buffer.extend_from_slice(&[0; AT_ONCE]);
+            self.buffer.truncate(payload + bytes);
+        } else {
+            self.buffer.resize(payload + bytes, 0);
+        }
+        payload
+    }
+
     /// The buffer of the open packet, to append to.
     #[inline]
     pub const fn payload(&mut self) -> &mut Vec<u8> {

@@ -124,24 +124,29 @@ impl<'a> RowRef<'a> {
         let number = place.at as usize;
         let ends = self.bytes.get(self.layout.ends_at()..)?;
         let (width, narrow) = if self.bytes.len() <= NARROW_ROW_BYTES_MAX { (2, true) } else { (4, false) };
-        let end_of = |number: usize| -> Option<usize> {
-            let bytes = ends.get(number * width..number * width + width)?;
-            Some(if narrow {
-                usize::from(u16::from_le_bytes([bytes[0], bytes[1]]))
-            } else {
-                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize
-            })
+        // One load for both ends of a column that has a left neighbour.
+        let (start, end) = match (number.checked_sub(1), narrow) {
+            (Some(left), true) => {
+                let ends = ends.get(left * 2..left * 2 + 4)?;
+                (usize::from(u16::from_le_bytes([ends[0], ends[1]])), usize::from(u16::from_le_bytes([ends[2], ends[3]])))
+            }
+            (Some(left), false) => {
+                let ends = ends.get(left * 4..left * 4 + 8)?;
+                let end = |at: usize| u32::from_le_bytes([ends[at], ends[at + 1], ends[at + 2], ends[at + 3]]) as usize;
+                (end(0), end(4))
+            }
+            (None, true) => (0, usize::from(u16::from_le_bytes(*ends.first_chunk()?))),
+            (None, false) => (0, u32::from_le_bytes(*ends.first_chunk()?) as usize),
         };
         let data = ends.get(self.layout.variable_count() * width..)?;
-        let start = if number == 0 { 0 } else { end_of(number - 1)? };
-        data.get(start..end_of(number)?)
+        data.get(start..end)
     }
 
     /// A column with its type. As [`RowRef::column_bytes`], it is for columns that are not computed: otherwise [`RowRef::column_in`].
     ///
     /// # Errors
     /// As [`RowRef::column_bytes`].
-    #[inline]
+    #[inline(always)] // For each column of each row of a result.
     pub fn column(&self, column: usize) -> Result<ColumnRef<'a>, Malformed> {
         Ok(ColumnRef { ty: self.layout.column_type(column), bytes: self.column_bytes(column)? })
     }

@@ -83,10 +83,22 @@ fn an_expired_password_lets_in_who_can_change_it() {
     assert_eq!(refused(&server, "old", Some("pw")).0, 1862);
     run_all(&mut root, &["SET GLOBAL disconnect_on_expired_password = OFF"]);
     let mut old = log_in(&server, "old", Some("pw")).expect("let in");
-    for sql in ["SELECT 1", "SHOW DATABASES", "USE mysql", "ALTER USER USER() PASSWORD EXPIRE NEVER", "DO 1"] {
+    for sql in [
+        "SELECT 1",
+        "SHOW DATABASES",
+        "USE mysql",
+        "ALTER USER USER() PASSWORD EXPIRE NEVER",
+        "DO 1",
+        "SET @x = 1",
+        "SET NAMES utf8mb4",
+        "SET sql_mode = (SELECT user FROM mysql.user LIMIT 1)",
+        "SET @@global.max_connections = 100",
+    ] {
         assert_eq!(code(&old.query_drop(sql).expect_err(sql)), 1820, "{sql}");
     }
-    assert_eq!(code(&old.prep("SELECT 1").and_then(|s| old.exec_drop(s, ())).expect_err("prepared")), 1820);
+    for sql in ["SELECT 1", "SET @x = (SELECT user FROM mysql.user LIMIT 1)"] {
+        assert_eq!(code(&old.prep(sql).and_then(|s| old.exec_drop(s, ())).expect_err("prepared")), 1820, "{sql}");
+    }
     // A database of the login is current all the same; another one is none before the password is another one.
     let options = OptsBuilder::from_opts(server.options(None)).max_allowed_packet(Some(1 << 20)).db_name(Some("mysql"));
     let mut in_database = Conn::new(options.user(Some("old")).pass(Some("pw")).prefer_socket(false)).expect("let in");
@@ -95,6 +107,18 @@ fn an_expired_password_lets_in_who_can_change_it() {
     assert_eq!(in_database.query_first::<String, _>("SELECT DATABASE()").expect("a row").as_deref(), Some("mysql"));
     run_all(&mut root, &["ALTER USER old PASSWORD EXPIRE"]);
     run_all(&mut old, &["ALTER USER USER() IDENTIFIED BY 'new'", "SELECT 1"]);
+    for sql in [
+        "ALTER USER USER() IDENTIFIED BY 'y' RETAIN CURRENT PASSWORD",
+        "SET PASSWORD = 'y' RETAIN CURRENT PASSWORD",
+        "ALTER USER USER() DISCARD OLD PASSWORD",
+        "ALTER USER old IDENTIFIED WITH caching_sha2_password BY 'y'",
+        "ALTER USER USER() IDENTIFIED WITH mysql_native_password BY 'y'",
+    ] {
+        assert_eq!(code(&old.query_drop(sql).expect_err(sql)), 1227, "{sql}");
+    }
+    run_all(&mut root, &["GRANT APPLICATION_PASSWORD_ADMIN ON *.* TO old"]);
+    run_all(&mut old, &["SET PASSWORD = 'newer' RETAIN CURRENT PASSWORD"]);
+    assert!(log_in(&server, "old", Some("newer")).is_ok());
     run_all(&mut root, &["SET GLOBAL disconnect_on_expired_password = ON"]);
     assert!(log_in(&server, "old", Some("new")).is_ok());
 }

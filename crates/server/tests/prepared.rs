@@ -109,9 +109,101 @@ fn what_is_wrong_with_a_value_in_pieces_is_told_at_each_execution_until_the_stat
 fn an_execution_without_all_its_values_is_refused() {
     let (_server, mut wire) = connect(&[]);
     let handle = wire.prepare("SELECT CONCAT(?, ?)");
-    assert_eq!(wire.execute(handle, &[]), Err(1210));
-    assert_eq!(wire.execute(handle, &[Some("a"), None]), Err(1210));
+    assert_eq!(wire.execute(handle, &[]), Err(1835));
+    assert_eq!(wire.execute(handle, &[Some("a"), None]), Err(1835));
     assert_eq!(wire.execute(handle, &[Some("a"), Some("b")]).as_deref(), Ok("ab"));
+}
+
+#[test]
+fn moments_out_of_range_and_types_that_are_none_are_told_as_such() {
+    const TIME: u8 = 0x0B;
+    const DATE: u8 = 0x0A;
+    const DATETIME: u8 = 0x0C;
+    let (_server, mut wire) = connect(&[]);
+    let handle = wire.prepare("SELECT CONCAT(?)");
+    let year = 2020u16.to_le_bytes();
+    let date = |month: u8, day: u8| vec![4, year[0], year[1], month, day];
+    let moment = |hour: u8, minute: u8, second: u8| vec![7, year[0], year[1], 1, 1, hour, minute, second];
+    let time = |days: u8, hour: u8, minute: u8, second: u8| vec![8, 0, days, 0, 0, 0, hour, minute, second];
+    let cases: [(u8, Vec<u8>, Result<&str, u16>); 14] = [
+        (DATE, date(2, 29), Ok("2020-02-29")),
+        (DATE, date(13, 1), Err(1690)),
+        (DATE, date(1, 32), Err(1690)),
+        (DATETIME, moment(23, 59, 59), Ok("2020-01-01 23:59:59.000000")),
+        (DATETIME, moment(24, 0, 0), Err(1690)),
+        (DATETIME, moment(0, 0, 60), Err(1690)),
+        (DATETIME, vec![4, 0x10, 0x27, 1, 1], Err(1690)),
+        (DATETIME, vec![5, year[0], year[1], 1, 1, 0], Err(1835)),
+        (TIME, time(34, 22, 59, 59), Ok("838:59:59.000000")),
+        (TIME, time(34, 23, 0, 0), Err(1690)),
+        (TIME, time(255, 0, 0, 0), Err(1690)),
+        (TIME, time(0, 0, 60, 0), Err(1690)),
+        (TIME, vec![8, 0, 1], Err(1835)),
+        (200, vec![1, b'a'], Err(1210)),
+    ];
+    for (ty, value, answer) in cases {
+        let mut rest = handle.to_le_bytes().to_vec();
+        rest.extend_from_slice(&[0, 1, 0, 0, 0, 0, 1, ty, 0]);
+        rest.extend_from_slice(&value);
+        wire.command(byte::STMT_EXECUTE, &rest);
+        assert_eq!(wire.answer().as_deref().map_err(|code| *code), answer, "type {ty}, {value:?}");
+    }
+    // No types, neither now nor before.
+    let handle = wire.prepare("SELECT CONCAT(?)");
+    let mut rest = handle.to_le_bytes().to_vec();
+    rest.extend_from_slice(&[0, 1, 0, 0, 0, 0, 0, 1, b'a']);
+    wire.command(byte::STMT_EXECUTE, &rest);
+    assert_eq!(wire.answer(), Err(1210));
+}
+
+#[test]
+fn errors_of_commands_that_are_no_statements_are_listed_by_show_warnings() {
+    let (_server, mut wire) = connect(&[]);
+    for (command, rest, code) in [(byte::INIT_DB, &b"nosuch"[..], 1049), (byte::STMT_RESET, &[7, 0, 0, 0], 1243)] {
+        wire.query("SELECT 1 / 0").expect("a row");
+        wire.command(command, rest);
+        assert_eq!(wire.answer(), Err(code));
+        let listed = wire.query("SHOW WARNINGS").expect("conditions");
+        let numbers: Vec<_> = listed.iter().map(|row| row[1].as_deref().unwrap_or_default().to_owned()).collect();
+        assert_eq!(numbers, ["1365".to_owned(), code.to_string()], "command {command}");
+    }
+}
+
+#[test]
+fn nothing_but_another_password_is_asked_for_with_one_that_has_expired() {
+    let (server, mut root) = connect(&[]);
+    for sql in ["CREATE USER old IDENTIFIED BY ''", "GRANT ALL ON *.* TO old", "ALTER USER old PASSWORD EXPIRE"] {
+        root.query(sql).expect(sql);
+    }
+    let capabilities = BASE | Capabilities::DEPRECATE_EOF | Capabilities::CAN_HANDLE_EXPIRED_PASSWORDS;
+    let mut wire = Wire::connect(server.port(), Wish { user: "old", capabilities, ..Wish::default() }).expect("let in");
+    let commands: [(u8, &[u8]); 5] = [
+        (byte::INIT_DB, b"mysql"),
+        (byte::FIELD_LIST, b"mysql.user\0"),
+        (byte::STATISTICS, b""),
+        (byte::RESET_CONNECTION, b""),
+        (byte::SET_OPTION, &[0, 0]),
+    ];
+    for (command, rest) in commands {
+        wire.command(command, rest);
+        assert_eq!(wire.answer(), Err(1820), "command {command}");
+    }
+    wire.command(byte::PING, b"");
+    assert_eq!(wire.answer().as_deref(), Ok(""));
+    wire.query("SET PASSWORD = 'new'").expect("another password");
+    wire.command(byte::RESET_CONNECTION, b"");
+    assert_eq!(wire.answer().as_deref(), Ok(""));
+}
+
+#[test]
+fn pieces_are_read_in_the_character_set_of_the_client() {
+    let (_server, mut wire) = connect(&[]);
+    wire.query("SET NAMES latin1").expect("set");
+    let handle = wire.prepare("SELECT HEX(CONVERT(? USING utf8mb4))");
+    let mut piece = handle.to_le_bytes().to_vec();
+    piece.extend_from_slice(&[0, 0, 0xE9]);
+    wire.command(byte::STMT_SEND_LONG_DATA, &piece);
+    assert_eq!(wire.execute(handle, &[None]).as_deref(), Ok("C3A9"));
 }
 
 #[test]

@@ -28,12 +28,14 @@ fn entries(packet: &[u8], capabilities: Capabilities) -> Vec<String> {
     let mut entries = Vec::new();
     while !bytes.is_empty() {
         let kind = bytes.u8().expect("a kind");
-        let mut data = Bytes::new(bytes.lenenc_bytes().expect("data"));
+        let whole = bytes.lenenc_bytes().expect("data");
+        let mut data = Bytes::new(whole);
         let mut text = || String::from_utf8_lossy(data.lenenc_bytes().expect("text")).into_owned();
         entries.push(match kind {
             0 => format!("{}={}", text(), text()),
             1 => format!("schema {}", text()),
-            2 => format!("state {}", text()),
+            // No length of its own, as in MySQL.
+            2 => format!("state {}", String::from_utf8_lossy(whole)),
             4 => format!("again {}", text()),
             5 => format!("transaction {}", text()),
             other => panic!("entry {other}"),

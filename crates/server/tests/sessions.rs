@@ -237,6 +237,44 @@ fn deep_nesting_is_an_error_and_long_chains_are_not() {
 }
 
 #[test]
+fn queries_that_are_made_of_queries_are_answered_or_refused() {
+    let server = server();
+    let mut connection = connect(&server);
+    let ctes = |first: &str, next: &str, levels: usize| {
+        let list: Vec<String> =
+            (1..levels).map(|level| format!("c{level} AS ({})", next.replace('@', &format!("c{}", level - 1)))).collect();
+        format!("WITH c0 AS ({first}){}{} SELECT COUNT(*) FROM c{}", if levels > 1 { "," } else { "" }, list.join(","), levels - 1)
+    };
+    let nest = |open: &str, close: &str, levels: usize| {
+        format!("SELECT COUNT(*) FROM n WHERE {}v = 1{}", open.repeat(levels), close.repeat(levels))
+    };
+    let shapes: [&dyn Fn(usize) -> String; 9] = [
+        &|levels| ctes("SELECT 1 x", "SELECT SUM(x) x FROM @", levels),
+        &|levels| ctes("SELECT 1 x", "SELECT x x FROM @", levels),
+        &|levels| ctes("SELECT 1 x", "SELECT x FROM @ UNION SELECT 2", levels),
+        &|levels| ctes("SELECT v x FROM n", "SELECT DISTINCT x + 1 x FROM @ ORDER BY x LIMIT 3", levels),
+        &|levels| ctes("SELECT 1 x", "SELECT (SELECT MAX(x) FROM @) x", levels),
+        &|levels| format!("SELECT COUNT(*) FROM (SELECT 1 UNION SELECT 2 {}) t", " UNION ALL SELECT 1 UNION SELECT 3".repeat(levels)),
+        &|levels| format!("SELECT COUNT(*) FROM (SELECT 1 x EXCEPT SELECT 2 {}) t", " UNION SELECT 1 EXCEPT SELECT 3".repeat(levels)),
+        &|levels| nest("v IN (SELECT v FROM n WHERE ", ")", levels),
+        &|levels| nest("EXISTS (SELECT * FROM n n WHERE n.v >= 0 AND ", ")", levels),
+    ];
+    for (no, shape) in shapes.iter().enumerate() {
+        let mut answered = 0;
+        for levels in [5, 12, 30, 60, 120, 400] {
+            for explain in ["", "EXPLAIN ", "EXPLAIN FORMAT=JSON "] {
+                match connection.query_drop(format!("{explain}{}", shape(levels))) {
+                    Ok(()) => answered = answered.max(levels),
+                    Err(error) => assert!([1064, 1436, 1473].contains(&code(&error)), "shape {no} of {levels} levels: {error}"),
+                }
+            }
+            assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("the server lives"), Some(1));
+        }
+        assert!(answered >= 12, "shape {no}: {answered} levels");
+    }
+}
+
+#[test]
 fn a_file_of_the_client_is_loaded() {
     let server = server();
     let file: Vec<u8> = (0..20_000).flat_map(|n| format!("{n}\tname {n}\t{}.25\t\\N\n", n / 4).into_bytes()).collect();

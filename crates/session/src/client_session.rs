@@ -183,13 +183,13 @@ impl ClientSession {
             logged: None,
             planned: std::cell::Cell::new(false),
         };
+        session.multi_statements = session.core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS);
         session.log_in()?;
         Ok(session)
     }
 
     /// Takes over what the login wishes for.
     fn log_in(&mut self) -> Result<(), SqlError> {
-        self.multi_statements = self.core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS);
         self.settings_from_variables();
         if let Some(collation) = Collation::from_id(self.core.login.charset) {
             self.set_client_charset(collation.charset(), collation);
@@ -485,6 +485,12 @@ impl ClientSession {
     #[inline(always)]
     pub(crate) fn carry_out(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         match command {
+            // A login with a database gets it; the password is to be changed before anything else is asked for.
+            Command::InitDb(_) | Command::FieldList { .. } | Command::Statistics | Command::ResetConnection | Command::SetOption(_)
+                if self.core.standing.sandboxed =>
+            {
+                self.reply_simple(out, io, Err(codes::must_change_password().into()));
+            }
             Command::Query { sql, attributes } => {
                 if attributes.count > 0 || !self.core.query_attributes.is_empty() {
                     self.keep_query_attributes(&attributes);
@@ -538,8 +544,6 @@ impl ClientSession {
                 self.shared().kinds.add("Com_change_db");
                 let name = &*self.core.settings.charsets.incoming(name);
                 let result = match std::str::from_utf8(name) {
-                    // A login with a database gets it; the password is to be changed before the next one.
-                    _ if self.core.standing.sandboxed => Err(codes::must_change_password().into()),
                     Ok("") => Err(codes::no_db_error().into()),
                     Ok(name) if name.chars().count() > IDENTIFIER_CHARS_MAX => Err(codes::too_long_ident(name).into()),
                     Ok(name) => self.use_database(name),
@@ -591,8 +595,15 @@ impl ClientSession {
                 let session_state = session.session_state();
                 sink.ok(&protocol::OkReply { status, session_state: &session_state, ..Default::default() });
             }
-            Err(outcome) => session.core.settings.charsets.send_error(sink, &outcome.error),
+            Err(outcome) => session.refuse_command(sink, &outcome.error),
         });
+    }
+
+    /// The error of a command that is no statement: SHOW WARNINGS lists it behind what the statement before has left.
+    #[cold]
+    pub(crate) fn refuse_command(&mut self, sink: &mut ResultSink<'_>, error: &SqlError) {
+        self.core.diagnostics.push_error(error);
+        self.core.settings.charsets.send_error(sink, error);
     }
 
     /// Keeps what the client said of itself, up to `performance_schema_session_connect_attrs_size`.

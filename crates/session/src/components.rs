@@ -63,7 +63,7 @@ pub(crate) fn kept(attribute: &Attribute<'_>) -> KeptAttribute {
     const FRACTION_DIGITS: u8 = 6;
     let mut text = Vec::new();
     let value = match attribute.param.value {
-        ParamValue::Null | ParamValue::LongData => return (attribute.name.to_vec(), None),
+        ParamValue::Null | ParamValue::LongData | ParamValue::OutOfRange => return (attribute.name.to_vec(), None),
         ParamValue::Int(n) => Value::Int(n),
         ParamValue::UInt(n) => Value::UInt(n),
         ParamValue::Float(n) => Value::Float(n),

@@ -382,10 +382,6 @@ impl StatementContext for Core {
         self.number("join_buffer_size") as usize
     }
 
-    fn div_precision_increment(&self) -> u8 {
-        self.number("div_precision_increment") as u8
-    }
-
     fn max_allowed_packet(&self) -> usize {
         self.settings.max_allowed_packet
     }
@@ -592,6 +588,10 @@ impl PlanContext for Planning<'_> {
 
     fn select_limit(&self) -> u64 {
         self.core.settings.select_limit
+    }
+
+    fn div_precision_increment(&self) -> u8 {
+        self.core.number("div_precision_increment") as u8
     }
 
     fn max_join_size(&self) -> u64 {

@@ -365,6 +365,8 @@ impl ClientSession {
         let number = match values.first() {
             Some(Value::Int(n)) => u64::try_from(*n).ok(),
             Some(Value::UInt(n)) => Some(*n),
+            // As an integer, whatever else it is.
+            Some(value) if !value.is_null() => u64::try_from(executor::to_i64(value, &self.core)).ok(),
             _ => None,
         };
         let unknown = || codes::no_such_thread(number.unwrap_or(0));

@@ -21,7 +21,7 @@ use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use protocol::command::Execute;
-use protocol::{BoundParam, ColumnDefinition, ColumnType as WireType, ParamValue, ResultSink};
+use protocol::{BadParams, BoundParam, ColumnDefinition, ColumnType as WireType, ParamValue, ResultSink};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use types::{ColumnType, Decimal, TypeKind, Value};
@@ -139,10 +139,7 @@ impl ClientSession {
                 Some(self.with_variables(&hinted, |session| session.plan_ahead(statement, sql).map(Arc::new))?)
             }
             _ if is_planned(statement) => Some(match self.shared().plans.get(&key, self.shared().catalog.version(), &self.core) {
-                Some(plan) => {
-                    self.core.check_accesses(&plan.plan.accesses)?;
-                    plan
-                }
+                Some(plan) => plan,
                 None => {
                     let plan = Arc::new(self.plan_ahead(statement, sql)?);
                     self.keep_plan(key, &plan);
@@ -162,6 +159,8 @@ impl ClientSession {
         };
         let mut prepared = Prepared::new(sql, statement, parsed.param_count as u16, hinted);
         if let Some(plan) = plan {
+            // Before its columns are told.
+            self.core.check_accesses(&plan.plan.accesses)?;
             plan.plan.warnings.iter().for_each(|warning| self.core.warn(warning.clone()));
             prepared.run_by(plan);
         }
@@ -222,7 +221,7 @@ impl ClientSession {
         if prepared.is_rare() {
             self.prepared.forget_long_data(id);
         }
-        decoded.map_err(|_| codes::wrong_arguments("COM_STMT_EXECUTE"))?;
+        decoded.map_err(bad_params)?;
         if let Some(error) = bad {
             return Err(error.into());
         }
@@ -420,11 +419,37 @@ fn is_blob(ty: WireType) -> bool {
     matches!(ty, WireType::TinyBlob | WireType::MediumBlob | WireType::LongBlob | WireType::Blob)
 }
 
-/// A parameter as a value.
+/// A string or bytes of a client.
+#[inline]
+fn text(bytes: &[u8], ty: WireType, charsets: ClientCharsets) -> Value {
+    if charsets.client.is_utf8_bytes() || is_blob(ty) { Value::bytes(bytes) } else { Value::bytes(&*charsets.incoming(bytes)) }
+}
+
+#[cold]
+fn bad_params(why: BadParams) -> SqlError {
+    match why {
+        BadParams::Malformed => codes::malformed_packet(),
+        BadParams::Types => codes::wrong_arguments("mysqld_stmt_execute"),
+    }
+}
+
+/// A moment or a time with a field that is out of its range.
+#[cold]
+fn out_of_range(ty: WireType) -> SqlError {
+    let kind = match ty {
+        WireType::Date | WireType::NewDate => "DATE",
+        WireType::Time | WireType::Time2 => "TIME",
+        _ => "DATETIME",
+    };
+    codes::data_out_of_range(kind, "set_parameter_value")
+}
+
+/// A parameter as a value. Inlined: each parameter of each statement passes here.
+#[inline]
 fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>, charsets: ClientCharsets) -> Result<Value, SqlError> {
     Ok(match param.value {
         ParamValue::Null => Value::Null,
-        ParamValue::LongData => Value::bytes(long_data.map_or(&[][..], Vec::as_slice)),
+        ParamValue::LongData => text(long_data.map_or(&[][..], Vec::as_slice), param.param_type.column_type, charsets),
         ParamValue::Int(n) => Value::Int(n),
         ParamValue::UInt(n) => Value::UInt(n),
         ParamValue::Float(n) => Value::Float(n),
@@ -434,13 +459,13 @@ fn bind(param: BoundParam<'_>, long_data: Option<&Vec<u8>>, charsets: ClientChar
                 Some(decimal) => Value::Decimal(decimal),
                 None => return Err(codes::truncated_wrong_value("DECIMAL", String::from_utf8_lossy(bytes))),
             },
-            _ if charsets.client.is_utf8_bytes() || is_blob(param.param_type.column_type) => Value::bytes(bytes),
-            _ => Value::bytes(&*charsets.incoming(bytes)),
+            ty => text(bytes, ty, charsets),
         },
         ParamValue::DateTime(datetime) => match param.param_type.column_type {
             WireType::Date => Value::Date(datetime.date()),
             _ => Value::DateTime(datetime),
         },
-        ParamValue::Time(time) => Value::Time(time.clamp_range()),
+        ParamValue::Time(time) => Value::Time(time),
+        ParamValue::OutOfRange => return Err(out_of_range(param.param_type.column_type)),
     })
 }

@@ -156,8 +156,12 @@ impl ClientSession {
     }
 
     /// Shares the metadata locks of a plan's views until the transaction ends.
-    #[inline]
+    #[inline(always)] // Most plans have none.
     pub(crate) fn use_views(&mut self, plan: &Plan) -> Result<(), Outcome> {
+        if plan.views.is_empty() { Ok(()) } else { self.share_views(plan) }
+    }
+
+    fn share_views(&mut self, plan: &Plan) -> Result<(), Outcome> {
         for used in &plan.views {
             if !self.transaction.tables.share_now(&used.view.lock, Share::Read, self.connection.id() as usize) {
                 self.wait_for_lock(&used.view.lock, Share::Read)?;

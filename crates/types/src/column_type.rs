@@ -106,6 +106,7 @@ impl TypeKind {
     }
 
     /// Character and binary strings, TEXT and BLOB (not ENUM, SET, JSON).
+    #[inline]
     pub fn is_string(self) -> bool {
         (TypeKind::Char as u8..=TypeKind::LongBlob as u8).contains(&(self as u8))
     }

@@ -3,7 +3,7 @@
 //! DOUBLE prints its shortest digits, FLOAT at most six; both go without exponent while the point lies within 15 digits, and as `1e15`,
 //! `1.5e-20` past that; a DOUBLE of sixteen digits with a fraction (`1145921377135377.2`) has none either. With fixed decimals (M,D) the digits are exactly D.
 
-use crate::DECIMALS_NOT_FIXED;
+use crate::{DECIMALS_NOT_FIXED, Decimal, Value};
 use std::io::Write;
 
 /// Digits that FLOAT prints.
@@ -202,9 +202,43 @@ pub fn parse_double_prefix(text: &[u8]) -> f64 {
     parse_double(text).value
 }
 
+/// What a text counts as beside a column of whole numbers, or of decimals: the number at its start, where that is one of the kind (MySQL converts the constant to
+/// the column's type once). `None` where it is not, as `1.5` beside whole numbers: then both are compared as DOUBLE.
+pub fn number_operand(text: &[u8], decimal: bool) -> Option<Value> {
+    let parsed = Decimal::parse(text);
+    if parsed.overflow || parsed.rounded {
+        return None;
+    }
+    match parsed.value.normalize().as_i128() {
+        Some((whole, 0)) => match (i64::try_from(whole), u64::try_from(whole)) {
+            (Ok(whole), _) => Some(Value::Int(whole)),
+            (_, Ok(whole)) => Some(Value::UInt(whole)),
+            _ => decimal.then_some(Value::Decimal(parsed.value)),
+        },
+        _ => decimal.then_some(Value::Decimal(parsed.value)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_beside_whole_numbers_are_whole_numbers_or_nothing() {
+        let operand = |text: &str, decimal| number_operand(text.as_bytes(), decimal);
+        for (text, value) in
+            [("9007199254740993", 9_007_199_254_740_993), (" -7.00x", -7), ("12e2", 1200), ("abc", 0), ("", 0), ("1.20e1", 12)]
+        {
+            assert_eq!(operand(text, false), Some(Value::Int(value)), "{text}");
+            assert_eq!(operand(text, true), Some(Value::Int(value)), "{text}");
+        }
+        assert_eq!(operand("18446744073709551615", false), Some(Value::UInt(u64::MAX)));
+        for text in ["1.5", "18446744073709551616", "-9223372036854775809", "1e-1"] {
+            assert_eq!(operand(text, false), None, "{text}");
+            assert_eq!(operand(text, true), Decimal::parse_exact(text.as_bytes()).map(Value::Decimal), "{text}");
+        }
+        assert_eq!(operand("1e80", true), None);
+    }
 
     #[test]
     fn integers_print_as_the_standard_library_prints_them() {

@@ -79,10 +79,12 @@ pub(crate) fn for_each_row(
             let mut outcome = Ok(Next::Row);
             let visit = |row: RowRef<'_>, key: RowKey<'_>| {
                 in_round += 1;
-                outcome = f(row, key);
-                match outcome {
+                match f(row, key) {
                     Ok(Next::Row) if in_round < ROUND_ROWS => Step::Continue,
-                    _ => Step::Stop,
+                    other => {
+                        outcome = other;
+                        Step::Stop
+                    }
                 }
             };
             let more = scan.for_each_with(range.cover.as_ref(), visit)?;

@@ -14,6 +14,7 @@ use crate::binder::{Relation, Source};
 use crate::explain::parts_used;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::slots_of;
+use crate::optimize::by_text_only;
 use crate::plan::{Access, Aggregate, AggregateKind, GroupEnds, Groups, Interval, LockMode, Node, PrefixRange, RangeSpec, TableNode};
 use crate::ranges::{Ranges, Sargs, comparable_by_key, is_string};
 use crate::switches::Switch;
@@ -115,6 +116,9 @@ impl Binder<'_> {
         for (_, aggregate) in aggregates {
             let Some(ExprKind::Slot(slot)) = aggregate.args.first().map(|e| &e.kind) else { return None };
             let column = column(*slot).filter(|column| asked.of.is_none_or(|of| of == *column))?;
+            if by_text_only(&relation.columns[column].ty) {
+                return None;
+            }
             asked.of = Some(column);
             match aggregate.kind {
                 AggregateKind::Min => {

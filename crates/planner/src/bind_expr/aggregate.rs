@@ -1,6 +1,5 @@
 //! Calls of aggregate functions.
 
-use super::DIV_INCREMENT;
 use crate::bind_expr::bits::aggregate_type;
 use crate::binder::{Binder, Result};
 use crate::expr::{Expr, ExprKind};
@@ -104,7 +103,7 @@ impl<'c> Binder<'c> {
         let ty = match kind {
             AggregateKind::CountStar | AggregateKind::Count => widths::whole(widths::ANY, false).not_null(),
             AggregateKind::Sum => typing::sum(&first),
-            AggregateKind::Avg => typing::avg(&first, DIV_INCREMENT),
+            AggregateKind::Avg => typing::avg(&first, self.context.div_precision_increment()),
             AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..first.clone() },
             AggregateKind::GroupConcat => {
                 let strings: Vec<&Expr> = args.iter().filter(|e| typing::is_string_class(&e.ty)).collect();

@@ -3,7 +3,6 @@
 //! By the manual's "Bit Functions and Operators": `|`, `&` and `^` work on bytes when each operand is a binary string, a hexadecimal or bit literal, or
 //! NULL, and at least one is more than such a literal; `~`, `<<`, `>>` and the aggregates do when their (left) operand is a binary string and no literal.
 
-use super::DIV_INCREMENT;
 use crate::binder::{Binder, Result};
 use crate::expr::{ArithOp, Expr, ExprKind};
 use crate::typing::{self, has_bits_of_bytes};
@@ -46,7 +45,7 @@ impl<'c> Binder<'c> {
             let sides = if shift { vec![&a] } else { vec![&a, &b] };
             ColumnType { nullable: a.ty.nullable || b.ty.nullable, ..byte_type(&sides) }
         } else {
-            typing::arithmetic(op, &a.ty, &b.ty, DIV_INCREMENT)
+            typing::arithmetic(op, &a.ty, &b.ty, self.context.div_precision_increment())
         };
         Ok(Expr { kind: ExprKind::Arith(op, Box::new(a), Box::new(b)), ty })
     }

@@ -1,6 +1,5 @@
 //! Calls of scalar functions and the types of their results.
 
-use super::DIV_INCREMENT;
 use crate::bind_expr::operator::{operand_type, string_decimals};
 use crate::binder::{Binder, Result};
 use crate::charsets;
@@ -251,7 +250,9 @@ impl<'c> Binder<'c> {
             Class::Int => ColumnType { nullable: ty.nullable, ..widths::whole(widths::ANY, ty.unsigned) },
             Class::Decimal => ty.clone(),
             Class::Unknown | Class::Double | Class::String => ColumnType::double(),
-            Class::DateTime | Class::Time => typing::arithmetic(ArithOp::Add, ty, &ColumnType::bigint(), DIV_INCREMENT),
+            Class::DateTime | Class::Time => {
+                typing::arithmetic(ArithOp::Add, ty, &ColumnType::bigint(), self.context.div_precision_increment())
+            }
         }
     }
 
@@ -264,7 +265,13 @@ impl<'c> Binder<'c> {
         let Some(Expr { ty: first, .. }) = args.first() else { return Ok(widths::whole(widths::ANY, false).not_null()) };
         Ok(match func {
             Func::NullIf => ColumnType { nullable: true, ..first.clone() },
-            Func::AnyValue | Func::YearOperand | Func::MomentOperand | Func::BareZero | Func::JsonNamed => first.clone(),
+            Func::AnyValue
+            | Func::YearOperand
+            | Func::MomentOperand
+            | Func::WholeOperand
+            | Func::DecimalOperand
+            | Func::BareZero
+            | Func::JsonNamed => first.clone(),
             Func::TextMoment => ColumnType { nullable: first.nullable, ..ColumnType::double() },
             Func::Year => ColumnType::year_number(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
@@ -306,7 +313,9 @@ impl<'c> Binder<'c> {
                     _ => number,
                 }
             }
-            Func::Mod => typing::arithmetic(ArithOp::Mod, &operand_type(&args[0]), &operand_type(&args[1]), DIV_INCREMENT),
+            Func::Mod => {
+                typing::arithmetic(ArithOp::Mod, &operand_type(&args[0]), &operand_type(&args[1]), self.context.div_precision_increment())
+            }
             Func::AddTime | Func::SubTime => match first.kind {
                 TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
                     let decimals = first.decimals.max(string_decimals(&args[1]));

@@ -1,6 +1,5 @@
 //! Operators: arithmetic, comparison, logic, IN, LIKE, CASE.
 
-use super::DIV_INCREMENT;
 use crate::bind_expr::bits::bit_not;
 use crate::bind_expr::literal::fraction_digits;
 use crate::binder::{Binder, DEPTH_MAX, Result};
@@ -114,7 +113,7 @@ impl<'c> Binder<'c> {
             }
             of = None;
             let operand = self.number(operand)?;
-            let ty = typing::arithmetic(op, &operand_type(&result), &operand_type(&operand), DIV_INCREMENT);
+            let ty = typing::arithmetic(op, &operand_type(&result), &operand_type(&operand), self.context.div_precision_increment());
             let ty = if op == ArithOp::Sub && self.sql_mode().contains(SqlMode::NO_UNSIGNED_SUBTRACTION) {
                 ColumnType { unsigned: false, ..ty }
             } else {
@@ -179,13 +178,42 @@ impl<'c> Binder<'c> {
         charsets::under(collation, [&mut a, &mut b]);
         let b = temporal_constant(b, &a);
         let a = temporal_constant(a, &b);
-        self.note_number_text(&a, &b);
-        self.note_number_text(&b, &a);
+        let a = self.number_constant(a, &b);
+        let b = self.number_constant(b, &a);
         Ok(compare_expr(op, collation, a, b))
     }
 
-    /// Notes a text that is compared with a number.
-    pub(super) fn note_number_text(&mut self, text: &Expr, other: &Expr) {
+    /// A constant that is compared: a text beside a number is noted ([`Plan::number_texts`]); beside a column of whole numbers or of decimals it is the number
+    /// that it says, as in MySQL (a parameter becomes one when the plan runs).
+    pub(super) fn number_constant(&mut self, text: Expr, other: &Expr) -> Expr {
+        let decimal = other.ty.kind == TypeKind::Decimal;
+        let exact = matches!(other.kind, ExprKind::Slot(_)) && (decimal || other.ty.kind.is_integer());
+        self.note_number_text(&text, other);
+        if let ExprKind::Param(n) = text.kind
+            && exact
+        {
+            // Whether it is a text may be known only when it runs.
+            self.exact_params.push((n, decimal));
+            return text;
+        }
+        if !exact || !typing::is_string_class(&text.ty) || text.ty.unsigned {
+            return text;
+        }
+        match &text.kind {
+            ExprKind::Literal(Value::Bytes(said)) => match types::number_operand(said, decimal) {
+                Some(number) => number_literal(number),
+                None => text,
+            },
+            ExprKind::Literal(_) => text,
+            _ if text.is_settled() => {
+                let (ty, operand) = (text.ty.clone(), if decimal { Func::DecimalOperand } else { Func::WholeOperand });
+                Expr { kind: ExprKind::Func(operand, vec![text]), ty }
+            }
+            _ => text,
+        }
+    }
+
+    fn note_number_text(&mut self, text: &Expr, other: &Expr) {
         if typing::is_told_once(text, other) {
             let kind = if other.ty.kind == TypeKind::Decimal { "DECIMAL" } else { "DOUBLE" };
             self.number_texts.push(NumberText { text: text.clone(), kind });
@@ -255,7 +283,11 @@ impl<'c> Binder<'c> {
         // Nor a number for a moment where texts stand beside it.
         let kept = |e: &Expr| years || (numbers < count && typing::is_number(&e.ty));
         let list: Vec<Expr> = list.into_iter().map(|e| if kept(&e) { e } else { temporal_constant(e, &operand) }).collect();
-        list.iter().for_each(|e| self.note_number_text(e, &operand));
+        // Among numbers texts are doubles, as in MySQL.
+        let list: Vec<Expr> = match numbers {
+            0 => list.into_iter().map(|e| self.number_constant(e, &operand)).collect(),
+            _ => list.into_iter().inspect(|e| self.note_number_text(e, &operand)).collect(),
+        };
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
     }
 
@@ -416,4 +448,13 @@ pub(super) fn string_decimals(e: &Expr) -> u8 {
         _ if typing::is_string_class(&e.ty) => 6,
         _ => e.ty.decimals.min(6),
     }
+}
+
+fn number_literal(number: Value) -> Expr {
+    let ty = match &number {
+        Value::UInt(_) => ColumnType::bigint_unsigned(),
+        Value::Decimal(decimal) => ColumnType::decimal(Decimal::DIGITS_MAX, decimal.scale()),
+        _ => ColumnType::bigint(),
+    };
+    Expr::literal(number, ty.not_null())
 }

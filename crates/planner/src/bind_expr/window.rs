@@ -174,7 +174,7 @@ impl<'c> Binder<'c> {
                 // As decimals whole numbers do not run over.
                 let own = if own.ty.kind.is_integer() { self.cast_to(own, CastTo::Decimal { precision: 65, scale: 0 }) } else { own };
                 let op = if add { ArithOp::Add } else { ArithOp::Sub };
-                let ty = typing::arithmetic(op, &own.ty, &amount.ty, super::DIV_INCREMENT);
+                let ty = typing::arithmetic(op, &own.ty, &amount.ty, self.context.div_precision_increment());
                 Expr { kind: ExprKind::Arith(op, Box::new(own), Box::new(amount)), ty }
             }
         };

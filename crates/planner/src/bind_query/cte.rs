@@ -13,6 +13,15 @@ use types::{Collation, TypeKind};
 
 impl<'c> Binder<'c> {
     pub(super) fn bind_cte(&mut self, cte: &ast::Cte<'_>, recursive: bool) -> Result<()> {
+        let beside = std::mem::take(&mut self.levels);
+        self.push_cte(cte, recursive)?;
+        // It counts where it is named.
+        let levels = std::mem::replace(&mut self.levels, beside);
+        self.ctes.last_mut().expect("pushed").levels = levels;
+        Ok(())
+    }
+
+    fn push_cte(&mut self, cte: &ast::Cte<'_>, recursive: bool) -> Result<()> {
         if recursive && query_names(cte.query, cte.name) {
             let entry = self.bind_recursive(cte)?;
             self.ctes.push(entry);
@@ -44,14 +53,14 @@ impl<'c> Binder<'c> {
             let bound = self.bind_query(cte.query)?;
             let (columns, source) = self.waiting(bound);
             let columns = named_columns(columns, cte.columns, cte.name)?;
-            return Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), columns });
+            return Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), levels: 0, columns });
         }
         let mut bound = self.kept_query(cte.query)?;
         bound.narrow_literals();
         let columns = named_columns(bound.columns, cte.columns, cte.name)?;
         let cache = self.new_cache();
         let source = Source::Cte(Arc::new(bound.query), cache, bound.rows, bound.outer);
-        Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), columns })
+        Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), levels: 0, columns })
     }
 
     fn bind_recursive(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
@@ -101,7 +110,7 @@ impl<'c> Binder<'c> {
         let source = Source::RecursiveScan(cache);
         let depth = self.scopes.len();
         let number = self.new_cte();
-        self.ctes.push(CteEntry { name: cte.name.to_owned(), source, number, depth, columns: columns.clone() });
+        self.ctes.push(CteEntry { name: cte.name.to_owned(), source, number, depth, levels: 0, columns: columns.clone() });
         let steps: Vec<ast::QueryBody<'_>> = parts.steps.iter().map(|(_, step)| **step).collect();
         let step = self.bind_union(&steps, true);
         self.ctes.pop();
@@ -120,7 +129,7 @@ impl<'c> Binder<'c> {
         let outer = seed.outer.union(&step.outer).copied().collect();
         let distinct = parts.steps.iter().any(|(all, _)| !all);
         let parts = RecursiveCte { seed: seed_query, step: step_query, distinct, limit, cache, result_cache, columns: types, outer };
-        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), number, depth, columns })
+        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), number, depth, levels: 0, columns })
     }
 
     /// The recursive CTE whose last round the innermost block reads.

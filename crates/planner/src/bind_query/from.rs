@@ -183,6 +183,7 @@ impl<'c> Binder<'c> {
         {
             self.check_recursive_reference(&cte)?;
             self.cte_uses[cte.number] += 1;
+            self.levels = self.levels.max(cte.levels);
             // What it reads outside, the blocks between read, too.
             for scope in self.scopes.iter_mut().skip(cte.depth) {
                 scope.outer.extend(cte.source.outer_slots());

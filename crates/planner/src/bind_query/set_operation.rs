@@ -64,6 +64,7 @@ impl<'c> Binder<'c> {
         body: &ast::QueryBody<'_>,
         locks: &[ast::LockClause<'_>],
     ) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
+        self.check_stack()?;
         match body {
             ast::QueryBody::Values(rows) => {
                 let width = rows.first().map_or(0, |r| r.len());

@@ -58,6 +58,14 @@ impl ClientSession {
         if self.core.standing.rights.global.has(privilege) { Ok(()) } else { Err(codes::specific_access_denied_error(name)) }
     }
 
+    /// 1227 for those who may not keep an old password good beside the new one, or end it: who once knew one would keep it alive past its change.
+    fn require_two_passwords(&self) -> Result<(), SqlError> {
+        match self.core.standing.rights.has_dynamic("APPLICATION_PASSWORD_ADMIN") {
+            true => Ok(()),
+            false => self.require_privilege(Privileges::CREATE_USER, "CREATE USER or APPLICATION_PASSWORD_ADMIN"),
+        }
+    }
+
     /// Changes accounts: the session's transaction is committed first, and others' locks on definitions are minded.
     pub(super) fn change_accounts<T>(&mut self, work: impl FnOnce(&mut Accounts) -> Result<T, SqlError>) -> Result<T, Outcome> {
         self.refuse_in_branch()?;
@@ -220,12 +228,16 @@ fn create_users(session: &mut ClientSession, create: &ast::CreateUser<'_>) -> Re
 fn alter_users(session: &mut ClientSession, alter: &ast::CreateUser<'_>) -> Result<Random, Outcome> {
     let specs = specs(session, alter.users)?;
     let own = session.core.standing.account.clone();
-    let only_own_password = specs.iter().all(|spec| spec.name == own) && alter.options.is_empty();
+    // Another plugin is more than another password: it may be a weaker one.
+    let only_own_password = specs.iter().all(|spec| spec.name == own && spec.secret.plugin.is_none()) && alter.options.is_empty();
     if session.core.standing.sandboxed && !(only_own_password && specs.iter().all(|spec| spec.secret.given)) {
         return Err(codes::must_change_password().into());
     }
     if !only_own_password {
         session.require_privilege(Privileges::CREATE_USER, "CREATE USER")?;
+    }
+    if specs.iter().any(|spec| spec.retain || spec.discard) {
+        session.require_two_passwords()?;
     }
     session.refuse_system_user(&specs.iter().map(|spec| spec.name.clone()).collect::<Vec<_>>())?;
     for spec in &specs {
@@ -349,6 +361,9 @@ fn set_password(session: &mut ClientSession, set: &ast::SetPassword<'_>) -> Resu
     }
     if session.core.standing.sandboxed && name != own {
         return Err(codes::must_change_password().into());
+    }
+    if set.retain_current {
+        session.require_two_passwords()?;
     }
     session.refuse_system_user(std::slice::from_ref(&name))?;
     let policy = session.password_policy();

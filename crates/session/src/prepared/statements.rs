@@ -317,11 +317,14 @@ impl PreparedStatements {
     }
 
     /// Opens or closes it.
-    #[inline]
+    #[inline(always)] // Most sessions have none, and each execution closes the one of its statement.
     pub(crate) fn set_cursor(&mut self, handle: u32, cursor: Option<Cursor>) {
-        if cursor.is_none() && self.cursors == 0 {
-            return;
+        if cursor.is_some() || self.cursors > 0 {
+            self.replace_cursor(handle, cursor);
         }
+    }
+
+    fn replace_cursor(&mut self, handle: u32, cursor: Option<Cursor>) {
         let Some(prepared) = self.get_mut(handle) else { return };
         if cursor.is_none() && prepared.rare.is_none() {
             return;

@@ -447,7 +447,7 @@ impl ClientSession {
                     Found::Stored(entry) => tables::output_columns(&entry),
                     Found::View(entry) => match planner::views::view_columns(&entry, &view::Describing(self.shared())) {
                         Ok(columns) => columns,
-                        Err(error) => return sink.error(&error),
+                        Err(error) => return self.refuse_command(sink, &error),
                     },
                     Found::Computed(_, def) => computed::output_columns(def),
                 };
@@ -458,7 +458,7 @@ impl ClientSession {
                 let status = self.server_status();
                 sink.finish(&protocol::OkReply { status, ..Default::default() });
             }
-            Err(outcome) => self.core.settings.charsets.send_error(sink, &outcome.error),
+            Err(outcome) => self.refuse_command(sink, &outcome.error),
         }
     }
 }
