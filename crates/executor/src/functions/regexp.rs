@@ -19,7 +19,7 @@ const KEPT_MAX: usize = 16;
 const BACKTRACK_MAX: usize = 300_000;
 /// Bytes that a compiled pattern may take.
 const COMPILED_BYTES_MAX: usize = 8 << 20;
-/// Groups within one another that are compiled on the stack of the statement, of which a third may be left.
+/// Groups within one another that are compiled on the stack of the statement.
 const DEPTH_HERE_MAX: usize = 5;
 /// Stack for deeper ones: the library takes some 5 KiB for a group within another, more in unoptimised code, and refuses the 64th.
 const DEEP_STACK_BYTES: usize = 8 << 20;
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
     use crate::functions::schema_pattern;
 
-    /// A quarter of the stack of a connection's thread: half of it may be in use where a function is called, and what called the execution has some.
+    /// A small part of what a statement has left of its stack wherever it calls a function (`planner::STACK_BYTES_MAX`).
     const STACK_BYTES: usize = 64 << 10;
 
     fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
