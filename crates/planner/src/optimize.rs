@@ -451,7 +451,7 @@ fn extreme_key(aggregates: &[(Slot, Aggregate)]) -> Option<SortKey> {
     };
     let expr = a.args.first()?.clone();
     let ordered = !by_text_only(&expr.ty);
-    (ordered && matches!(expr.kind, ExprKind::Slot(_))).then(|| SortKey { collation: a.collation, expr, descending })
+    (ordered && matches!(expr.kind, ExprKind::Slot(_))).then_some(SortKey { collation: a.collation, expr, descending })
 }
 
 /// Whether MIN and MAX of a type compare texts, while its keys are in the order of numbers: ENUM and SET.
