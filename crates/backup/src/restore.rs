@@ -59,13 +59,14 @@ pub fn restore(
     restored
 }
 
-/// Takes away what a restore that failed has written; the directory was empty.
+/// Takes away what a restore that failed has written; the directory had nothing but empty directories in it, which stay.
 fn remove_written(target: &dyn Disk) -> Result<()> {
     for dir in std::iter::once("").chain(engine::files::DIRECTORIES) {
         for name in target.list(dir).unwrap_or_default() {
             let path = if dir.is_empty() { name } else { format!("{dir}/{name}") };
             if path != "lock" && !engine::files::DIRECTORIES.contains(&path.as_str()) {
-                target.remove(&path)?;
+                // What cannot be removed (a directory that was there before, the `lost+found` of a disk of its own) must not keep the rest.
+                let _ = target.remove(&path);
             }
         }
     }
@@ -245,7 +246,9 @@ struct Cut {
 /// Reads the log's records up to where it is to end.
 fn find_cut(log: &RestoredLog, backup_end: Lsn, until: Until, archived: bool) -> Result<Cut> {
     let mut reader = log.reader(backup_end)?;
-    let mut cut = Cut { end: reader.end_of_valid(), epoch: 0, last_commit_us: None, reached: until == Until::Last };
+    let end = reader.end_of_valid();
+    // Where nothing was written since the backup, its own end is all there is.
+    let mut cut = Cut { end, epoch: 0, last_commit_us: None, reached: until == Until::Last || until == Until::Lsn(end) };
     loop {
         let (end, commit_us) = match reader.next()? {
             None => break,

@@ -71,6 +71,9 @@ impl Measured {
                 remarks.push(format!("{count} {what} ({})", tally.lost_reason.as_deref().unwrap_or("no reason")));
             }
         }
+        if tally.wrong > 0 {
+            remarks.push(format!("{} wrong answers", tally.wrong));
+        }
         if tally.behind > 0 {
             remarks.push(format!("{} were due and had not begun: the rate is not reached", tally.behind));
         }
@@ -131,6 +134,7 @@ impl Measured {
             .whole("retries", tally.retries)
             .whole("failed", tally.failed)
             .whole("behind", tally.behind)
+            .whole("wrong", tally.wrong)
             .raw("errors", &errors.end())
             .whole("refused", tally.refused)
             .whole("lost", tally.lost)

@@ -20,7 +20,8 @@ pub fn measure_in_full(options: &RunOptions, progress: &mut dyn Progress) -> Res
     progress.begin(&format!("{} x{}", options.work.workload.name(), options.connections));
     let measured = Running::start(options, progress).and_then(|mut running| {
         let mut measured = running.slice(options.work.warmup, options.work.seconds, progress)?;
-        measured.verdict = running.stop()?.or_else(|| measured.tally.wrong_reason.as_ref().map(|why| format!("WRONG: {why}")));
+        // A wrong answer is wrong however right the totals are.
+        measured.verdict = measured.tally.wrong_answer().or(running.stop()?);
         Ok(measured)
     });
     progress.clear();

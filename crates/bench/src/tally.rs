@@ -63,6 +63,11 @@ impl Tally {
         self.wrong_reason.get_or_insert_with(|| why.to_owned());
     }
 
+    /// What is to be said of the first wrong answer.
+    pub fn wrong_answer(&self) -> Option<String> {
+        self.wrong_reason.as_ref().map(|why| format!("WRONG: {why}"))
+    }
+
     /// Takes in another's counts.
     pub fn merge(&mut self, other: Tally) {
         self.kinds.iter_mut().zip(&other.kinds).for_each(|(a, b)| a.merge(b));

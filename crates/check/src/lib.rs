@@ -27,11 +27,13 @@ mod report;
 mod row;
 mod salvage;
 mod salvaged_table;
+mod salvaged_views;
 mod table;
 mod verify;
 mod walk;
 
 pub use directory::{Recovered, Source};
 pub use report::{Finding, Report, Weight};
-pub use salvage::{CreateText, SalvageReport, salvage};
+pub use salvage::{SalvageReport, TableText, Texts, salvage};
+pub use salvaged_views::ViewText;
 pub use verify::{CheckReport, check};

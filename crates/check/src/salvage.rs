@@ -12,6 +12,7 @@ use crate::literal;
 use crate::pages::{DATA, Pages, Unreadable};
 use crate::report::Report;
 use crate::salvaged_table::{SalvagedTable, Written};
+use crate::salvaged_views::{ViewText, Views};
 use crate::walk::{Tree, Visitor, walk};
 use base::{IndexId, PageNo, TableId};
 use btree::image::NodeImage;
@@ -22,14 +23,30 @@ use page_store::{PageStore, PageType, StoreError, header};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 
-/// How a table's CREATE TABLE reads, without its database.
-pub type CreateText<'t> = &'t dyn Fn(&TableDef) -> String;
+/// How a table's CREATE TABLE reads, without its database; the number is where its AUTO_INCREMENT goes on.
+pub type TableText<'t> = &'t dyn Fn(&TableDef, u64) -> String;
+
+/// How definitions read.
+pub struct Texts<'t> {
+    /// Of tables.
+    pub table: TableText<'t>,
+    /// Of views.
+    pub view: ViewText<'t>,
+}
+
+impl std::fmt::Debug for Texts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Texts")
+    }
+}
 
 /// What was written and what was not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SalvageReport {
     /// Tables written.
     pub tables: u64,
+    /// Views written.
+    pub views: u64,
     /// Rows written.
     pub rows: u64,
     /// Rows found that cannot be read.
@@ -51,7 +68,7 @@ pub(crate) struct Leaf {
 }
 
 /// Writes what can be read of a directory. The error is one of writing, or of a directory that is none of ours.
-pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write, report: &Report) -> io::Result<SalvageReport> {
+pub fn salvage(source: &Source<'_>, texts: &Texts<'_>, out: &mut dyn Write, report: &Report) -> io::Result<SalvageReport> {
     match PageStore::check_format(&*source.disk) {
         Ok(_) => {}
         Err(StoreError::Format(what)) => return Err(io::Error::other(what)),
@@ -69,6 +86,8 @@ pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write,
     for database in dictionary.databases.values() {
         write_database(out, database)?;
     }
+    let counters = read_counters(&pages, &leaves);
+    let mut written = HashSet::new();
     let tables = dictionary.by_name();
     let count = tables.len() as u64;
     for (no, (def, former)) in tables.iter().enumerate() {
@@ -91,7 +110,9 @@ pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write,
             report.note(DATA, None, Some(&name), what.clone());
             comment(out, &what)?;
         }
-        writeln!(out, "\nUSE {};\n{};", literal::name(&def.database), create(def))?;
+        let next = counters.get(&def.id).copied().unwrap_or(0).max(def.auto_increment_start);
+        writeln!(out, "\nUSE {};\n{};", literal::name(&def.database), (texts.table)(def, next))?;
+        written.insert((def.database.clone(), def.name.clone()));
         let id = def.indexes[0].id;
         let from = leaves.partition_point(|leaf| leaf.index < id);
         let to = leaves.partition_point(|leaf| leaf.index <= id);
@@ -103,6 +124,8 @@ pub fn salvage(source: &Source<'_>, create: CreateText<'_>, out: &mut dyn Write,
         done.rows_broken += broken;
         done.rows_unfinished += unfinished;
     }
+    let databases = dictionary.databases.keys().map(String::as_str).collect();
+    done.views = dictionary.views.write(&written, &databases, texts.view, out, report)?;
     tell_unknown(out, &leaves, &known, report)?;
     comment(out, &format!("end: {} tables, {} rows; {} rows could not be read", done.tables, done.rows, done.rows_broken))?;
     out.flush()?;
@@ -116,7 +139,7 @@ pub(crate) fn comment(out: &mut dyn Write, text: &str) -> io::Result<()> {
 }
 
 fn head(out: &mut dyn Write, recovered: &Recovered, lost: u64) -> io::Result<()> {
-    comment(out, "altiplano salvage")?;
+    comment(out, "altiplano salvage: databases, tables, rows, views. Accounts, roles and rights are not in it.")?;
     if !recovered.whole {
         comment(
             out,
@@ -135,7 +158,8 @@ fn head(out: &mut dyn Write, recovered: &Recovered, lost: u64) -> io::Result<()>
         comment(out, &format!("{lost} pages could not be read; what is missing is named where it belongs."))?;
     }
     writeln!(out, "SET NAMES utf8mb4;\nSET TIME_ZONE = '+00:00';\nSET FOREIGN_KEY_CHECKS = 0;\nSET UNIQUE_CHECKS = 0;")?;
-    writeln!(out, "SET SQL_MODE = 'NO_AUTO_VALUE_ON_ZERO';\n")
+    // What a table holds may have been stored under any mode: ids that are 0, days that no month has.
+    writeln!(out, "SET SQL_MODE = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES';\n")
 }
 
 fn write_database(out: &mut dyn Write, database: &DatabaseDef) -> io::Result<()> {
@@ -169,6 +193,7 @@ struct Dictionary {
     databases: BTreeMap<String, DatabaseDef>,
     /// Each table once, whatever names older pages give it; and how many were met before it.
     tables: HashMap<TableId, (usize, TableDef)>,
+    views: Views,
 }
 
 impl Dictionary {
@@ -183,10 +208,9 @@ impl Dictionary {
                 let _ = self.tables.entry(def.id).or_insert((met, *def));
             }
             Ok(DictionaryRow::Name { .. } | DictionaryRow::Reference { .. } | DictionaryRow::KeyName { .. }) => {}
-            // A dump is of tables; who may read it is decided anew.
+            // Who may read what was salvaged is decided anew.
             Ok(DictionaryRow::AccountsBegun | DictionaryRow::Account(_)) => {}
-            // A dump is of tables.
-            Ok(DictionaryRow::View(_)) => {}
+            Ok(DictionaryRow::View(def)) => self.views.note(*def),
             Err(what) => report.error(DATA, Some(page), Some("dictionary"), what),
         }
     }
@@ -262,6 +286,27 @@ fn read_dictionary(pages: &Pages, recovered: &Recovered, leaves: &[Leaf], report
         }
     }
     found.dictionary
+}
+
+/// Where AUTO_INCREMENT goes on, by table. Of several values, as pages of different moments have them, the greatest: none is given out twice.
+fn read_counters(pages: &Pages, leaves: &[Leaf]) -> HashMap<TableId, u64> {
+    let mut counters = HashMap::new();
+    let mut buffer = Pages::buffer();
+    for leaf in leaves.iter().filter(|leaf| leaf.index == engine::offline::COUNTERS) {
+        // What cannot be read was told by the scan; the table goes on behind its last row then.
+        let Ok(()) = pages.read(leaf.page, &mut buffer).map(drop) else { continue };
+        let Ok(image) = NodeImage::open(&buffer, leaf.page, leaf.index) else { continue };
+        let mut key = Vec::new();
+        for slot in 0..image.count() {
+            key.clear();
+            image.key(slot).append_to(&mut key);
+            if let (Ok(table), Ok(next)) = (key.as_slice().try_into(), image.value(slot).try_into()) {
+                let counter = counters.entry(TableId(u32::from_be_bytes(table))).or_default();
+                *counter = u64::from_le_bytes(next).max(*counter);
+            }
+        }
+    }
+    counters
 }
 
 /// Names the indexes that have rows or entries and no definition.

@@ -248,8 +248,11 @@ fn column_list(def: &TableDef) -> String {
 /// The values of a row in parentheses, without those that are computed.
 fn put_values(values: &[Value], def: &TableDef, out: &mut Vec<u8>) {
     let given = values.iter().zip(&def.columns).filter(|(_, column)| column.generated.is_none());
+    out.push(b'(');
     for (no, (value, column)) in given.enumerate() {
-        out.push(if no > 0 { b',' } else { b'(' });
+        if no > 0 {
+            out.push(b',');
+        }
         literal::put(&column.ty, value, out);
     }
     out.push(b')');

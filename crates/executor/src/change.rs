@@ -165,7 +165,8 @@ impl<'a> Exec<'a> {
         }
         before.sort_by_key(|(column, _)| *column);
         before.dedup_by_key(|(column, _)| *column);
-        if before.iter().all(|(column, old)| same_value(&self.frame[*column], old)) {
+        let is_same = |old: &Value, new: &Value| same_value(new, old) || crate::document::are_equal(new, old, &*self.context);
+        if before.iter().all(|(column, old)| is_same(old, &self.frame[*column])) {
             return Ok(None);
         }
         let mut values: Vec<Value> = self.frame[row].iter_mut().map(std::mem::take).collect();

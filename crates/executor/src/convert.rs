@@ -85,7 +85,7 @@ pub fn number(v: &Value, context: &dyn StatementContext) -> Option<Number> {
             Number::Decimal(Decimal::new(if t.is_negative() { -n } else { n }, 6))
         }
         Value::Timestamp(t) => return number(&Value::DateTime(local_time(*t, context)), context),
-        Value::Json(document) => return number(&document::sql_scalar(document).unwrap_or(Value::FALSE), context),
+        Value::Json(document) => return number(&document::sql_number(document).unwrap_or(Value::FALSE), context),
     })
 }
 

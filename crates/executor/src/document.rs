@@ -2,6 +2,7 @@
 
 use crate::context::StatementContext;
 use crate::convert::{self, local_time};
+use crate::document_cast::{Fault, Wanted, value_as};
 use crate::errors::Error;
 use crate::run::Result;
 use json::{Json, ParseError, View};
@@ -9,7 +10,7 @@ use mysql_error::{SqlError, codes};
 use planner::expr::{Expr, ExprKind, SubqueryKind};
 use planner::func::{Func, Returns, lookup};
 use std::cmp::Ordering;
-use types::{ByteString, Collation, ColumnType, TypeKind, Value};
+use types::{ByteString, Collation, ColumnType, SqlMode, TypeKind, Value};
 
 /// Appends the text of a stored document; of a damaged one what could be read.
 pub fn append_json_text(document: &[u8], out: &mut Vec<u8>) {
@@ -128,10 +129,10 @@ pub fn compare(a: &Value, b: &Value, context: &dyn StatementContext) -> Option<O
     Some(json::compare(View::new(&a), View::new(&b)).unwrap_or_else(|_| a.cmp(&b)))
 }
 
-/// The new document, or the old one where the two are equal: MySQL leaves a document alone that an UPDATE would set to an equal one.
+/// Whether two values of a column are equal documents. MySQL leaves a row alone whose columns an UPDATE would set to equal ones.
 #[cold]
-pub fn unless_equal(new: Value, old: Value, context: &dyn StatementContext) -> Value {
-    if compare(&new, &old, context) == Some(Ordering::Equal) { old } else { new }
+pub fn are_equal(a: &Value, b: &Value, context: &dyn StatementContext) -> bool {
+    matches!((a, b), (Value::Json(_), Value::Json(_))) && compare(a, b, context) == Some(Ordering::Equal)
 }
 
 /// Whether a document is true: it is not the number 0.
@@ -156,49 +157,72 @@ pub fn sql_scalar(document: &[u8]) -> Option<Value> {
     })
 }
 
+/// Whether a document's scalar is a date or a time, which counts as no number.
+pub fn is_moment(value: &Value) -> bool {
+    matches!(value, Value::Date(_) | Value::Time(_) | Value::DateTime(_))
+}
+
+/// The same for use as a number.
+pub fn sql_number(document: &[u8]) -> Option<Value> {
+    sql_scalar(document).filter(|value| !is_moment(value))
+}
+
 /// A document as a double, with nothing said of what is no number.
 #[cold]
 pub fn to_f64(document: &[u8], context: &dyn StatementContext) -> f64 {
-    sql_scalar(document).map_or(0.0, |value| convert::to_f64(&value, context))
+    sql_number(document).map_or(0.0, |value| convert::to_f64(&value, context))
 }
 
-/// Converts a value for a JSON column, or a document for another column (text and numbers then go the usual way).
+/// Converts a value for a JSON column.
 ///
 /// # Errors
-/// 3140 for text that is no document, 3156 for a document that is no value of the column's kind.
+/// 3140 for text that is no document.
 #[cold]
-pub fn for_column(value: Value, ty: &ColumnType, column: &str, row: u64) -> Result<Value> {
+pub fn for_column(value: Value, column: &str) -> Result<Value> {
     match value {
-        Value::Json(document) if ty.kind == TypeKind::Json => Ok(Value::Json(document)),
-        Value::Bytes(text) if ty.kind == TypeKind::Json => match parse(&text)? {
-            Ok(tree) => value_of(&tree),
+        Value::Json(document) => storable(document),
+        Value::Bytes(text) => match parse(&text)? {
+            Ok(tree) => storable(ByteString::from(json::encode(&tree)?)),
             Err((message, at)) => Err(codes::invalid_json_text(message, at, column).into()),
         },
-        Value::Json(document) if ty.kind.is_numeric() || ty.kind.is_temporal() => match sql_scalar(&document) {
-            Some(value) => Ok(value),
-            None => Err(codes::invalid_json_value_for_cast(kind_name(ty), column, row).into()),
-        },
-        Value::Json(document) => {
-            let mut text = Vec::new();
-            json::text(View::new(&document), &mut text)?;
-            Ok(Value::Bytes(text.into()))
-        }
         Value::Null => Ok(value),
-        _ if ty.kind == TypeKind::Json => Err(codes::invalid_json_text("not a JSON text, may need CAST", 0, column).into()),
-        other => Ok(other),
+        _ => Err(codes::invalid_json_text("not a JSON text, may need CAST", 0, column).into()),
     }
 }
 
-/// What messages call a type that a document is cast to.
-pub(crate) fn kind_name(ty: &ColumnType) -> &'static str {
-    match ty.kind {
-        TypeKind::Decimal => "DECIMAL",
-        TypeKind::Float | TypeKind::Double => "DOUBLE",
-        TypeKind::Date => "DATE",
-        TypeKind::Time => "TIME",
-        TypeKind::DateTime | TypeKind::Timestamp => "DATETIME",
-        _ => "INTEGER",
-    }
+/// A document for a column: names of any length are for statements only.
+fn storable(document: ByteString) -> Result<Value> {
+    if json::has_storable_names(View::new(&document))? { Ok(Value::Json(document)) } else { Err(codes::json_key_too_big().into()) }
+}
+
+/// Converts a document for a column of another type: to what is converted on.
+///
+/// # Errors
+/// 3156 and 3155 for a document that is no value of the column's kind: to be forgiven where wrong values are, with the value beside it.
+#[cold]
+pub fn for_other_column(document: &[u8], ty: &ColumnType, mode: SqlMode, column: &str, row: u64) -> Result<(Value, Option<SqlError>)> {
+    let Some(wanted) = Wanted::by(ty.kind) else {
+        if ty.kind.is_numeric() || ty.kind.is_temporal() {
+            return match sql_number(document) {
+                Some(value) => Ok((value, None)),
+                None => Ok((Value::Int(0), Some(codes::invalid_json_value_for_cast("INTEGER", column, row)))),
+            };
+        }
+        let mut text = Vec::new();
+        json::text(View::new(document), &mut text)?;
+        return Ok((Value::Bytes(text.into()), None));
+    };
+    let (value, fault) = value_as(document, wanted, mode);
+    let value = match value {
+        // Nothing is said of the time that is left out.
+        Value::DateTime(moment) if wanted == Wanted::Date => Value::Date(moment.date()),
+        value => value,
+    };
+    let error = fault.map(|fault| match fault {
+        Fault::None => codes::invalid_json_value_for_cast(wanted.word(), column, row),
+        Fault::OutOfRange => codes::numeric_json_value_out_of_range(wanted.word(), column, row),
+    });
+    Ok((value, error))
 }
 
 /// Message 3140 names the column with its table.

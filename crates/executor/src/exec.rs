@@ -109,8 +109,19 @@ pub struct Exec<'a> {
     pub(crate) analysis: Option<Box<crate::analysis::Analysis>>,
     /// Rows that the limit which ended last has passed over.
     pub(crate) passed_over: u64,
+    /// Casts of documents are those of a functional index, which takes what is no value of its type, too.
+    pub(crate) index_cast: IndexCast,
     /// Error of a value being stored is turned into a warning: not strict, or IGNORE.
     pub lenient: bool,
+}
+
+/// Whether a value for a functional index is being computed, and what a document was found not to be meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum IndexCast {
+    #[default]
+    No,
+    Runs,
+    Told(crate::document_cast::Fault),
 }
 
 /// Rows between two looks at the cancel flag.
@@ -196,6 +207,7 @@ impl<'a> Exec<'a> {
             json_tables: Vec::new(),
             analysis: None,
             passed_over: 0,
+            index_cast: IndexCast::No,
             lenient: false,
         }
     }

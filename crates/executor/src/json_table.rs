@@ -7,7 +7,8 @@
 //! 1. Every column is written for each row, those of nested paths that made no row with NULL.
 //! 2. A column that nobody reads is computed only where it may fail.
 
-use crate::document::{kind_name, sql_scalar};
+use crate::document::sql_scalar;
+use crate::document_cast::Wanted;
 use crate::errors::Error;
 use crate::exec::Exec;
 use crate::functions::unquoted;
@@ -112,7 +113,7 @@ impl<'a> Exec<'a> {
     /// The rows of a level below a part of the level above; whether there were any.
     fn json_level(&mut self, run: &Run<'a>, level: &'a Level, above: View<'_>, next: Next<'_, 'a>) -> Result<(Flow, bool)> {
         self.check_stack()?;
-        let parts = level.path.find(above)?;
+        let parts = level.path.find(above, &|| self.check_cancel())?;
         let any = !parts.is_empty();
         for (no, part) in parts.into_iter().enumerate() {
             self.tick()?;
@@ -152,7 +153,7 @@ impl<'a> Exec<'a> {
         let value = match &column.rule {
             Rule::Ordinality => Value::Int(no as i64 + 1),
             Rule::Exists(path) => {
-                let exists = path.exists(part)?;
+                let exists = path.exists(part, &|| self.check_cancel())?;
                 self.json_exists(run.node, column, exists)?
             }
             Rule::Value { on_empty, on_error, .. }
@@ -161,7 +162,7 @@ impl<'a> Exec<'a> {
                 return Ok(());
             }
             Rule::Value { path, on_empty, on_error } => {
-                let parts = path.find(part)?;
+                let parts = path.find(part, &|| self.check_cancel())?;
                 match parts.as_slice() {
                     [] => match on_empty {
                         Instead::Null => Value::Null,
@@ -267,7 +268,8 @@ impl<'a> Exec<'a> {
             match number(view, kind)? {
                 Some(value) => value,
                 None => {
-                    let error = codes::invalid_json_value_for_cast(kind_name(&column.ty), &*column.name, 1);
+                    let error =
+                        codes::invalid_json_value_for_cast(Wanted::by(column.ty.kind).map_or("INTEGER", Wanted::word), &*column.name, 1);
                     return Ok(Err(Fault::Cast(error)));
                 }
             }
@@ -292,11 +294,14 @@ fn number(view: View<'_>, kind: TypeKind) -> Result<Option<Value>> {
     if let Some(text) = view.as_str()? {
         let bytes = text.as_bytes();
         if is_integer {
+            let text = text.trim_ascii_start();
             let signed = text.parse::<i64>().ok().map(Value::Int);
             return Ok(signed.or_else(|| text.parse::<u64>().ok().map(Value::UInt)));
         }
+        // An empty text is the double zero, and no decimal; blanks may follow a decimal, and no double.
+        let bytes = if kind == TypeKind::Decimal { bytes.trim_ascii() } else { bytes };
         let parsed = types::parse_double(bytes);
-        let whole = !bytes.is_empty() && parsed.consumed == bytes.len() && !parsed.overflow && !bytes[0].is_ascii_whitespace();
+        let whole = parsed.consumed == bytes.len() && !parsed.overflow && !(kind == TypeKind::Decimal && bytes.is_empty());
         let value = || if kind == TypeKind::Decimal { Value::Decimal(Decimal::parse(bytes).value) } else { Value::Double(parsed.value) };
         return Ok(whole.then(value));
     }

@@ -205,10 +205,7 @@ fn changed_row<'a>(
     for (column, e) in &target.set {
         let v = x.eval(e)?;
         let own = target.first_slot + *column;
-        let mut v = x.store_assigned(v, e, own, &columns[*column as usize], 1).map_err(|e| with_table(e, &entry.def.name))?;
-        if let types::Value::Json(_) = v {
-            v = crate::document::unless_equal(v, row.value(*column as usize)?, &*x.context);
-        }
+        let v = x.store_assigned(v, e, own, &columns[*column as usize], 1).map_err(|e| with_table(e, &entry.def.name))?;
         x.frame[first + *column as usize] = v;
     }
     let layout = entry.storage.layout();
@@ -222,7 +219,10 @@ fn changed_row<'a>(
     let new = RowRef::new(layout, out);
     let mut differs = false;
     for column in &changed {
-        differs |= !row.same_bytes(new, *column)?;
+        if !differs && !row.same_bytes(new, *column)? {
+            let set = &x.frame[first + *column];
+            differs = !matches!(set, Value::Json(_)) || !crate::document::are_equal(set, &row.value(*column)?, &*x.context);
+        }
     }
     if differs {
         let set = changed.len();

@@ -26,8 +26,6 @@ mod tag {
 
 /// Largest number of a narrow container.
 const NARROW_MAX: usize = 0xFFFF;
-/// Longest name of a member, as MySQL has it.
-const NAME_BYTES_MAX: usize = 0xFFFF;
 
 /// Bytes of an encoded value, or more than `limit` when it is past that (then it is not counted to the end).
 fn size_up_to(value: &Json, limit: usize) -> usize {
@@ -97,7 +95,7 @@ fn uint_bytes(v: u64) -> usize {
 /// The binary form of a tree.
 ///
 /// # Errors
-/// [`Error::TooDeep`]; [`Error::TooBig`] for names of more than 65,535 bytes and documents of more than 4 GiB; no memory.
+/// [`Error::TooDeep`]; [`Error::TooBig`] for documents of more than 4 GiB; no memory.
 pub fn encode(value: &Json) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     append(value, 0, &mut out)?;
@@ -141,9 +139,6 @@ fn append(value: &Json, depth: usize, out: &mut Vec<u8>) -> Result<()> {
         Json::Object(object) => {
             let mut table = Table::open(tag::OBJECT, value, object.len(), 2, depth, out)?;
             for (name, _) in object.iter() {
-                if name.len() > NAME_BYTES_MAX {
-                    return Err(Error::TooBig);
-                }
                 push(out, name.as_bytes())?;
                 table.end(out)?;
             }

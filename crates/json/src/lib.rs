@@ -18,19 +18,23 @@ mod binary;
 mod compare;
 mod contains;
 mod edit;
+mod names;
 mod parse;
 mod path;
 mod path_text;
 mod print;
+mod steps;
 mod value;
 
 pub use binary::{View, encode};
 pub use compare::{append_key, compare};
 pub use contains::{contains, member_of, overlaps};
 pub use edit::{Edit, array_append, array_insert, change, merge_patch, merge_preserve, remove};
+pub use names::{STORED_NAME_BYTES_MAX, has_storable_names};
 pub use parse::{ParseError, parse};
 pub use path::{Found, Leg, Path, Place};
 pub use print::{append_quoted, pretty, text, to_text};
+pub use steps::Look;
 pub use value::{Json, Kind, Object};
 
 /// Most containers within one another.

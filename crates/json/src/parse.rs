@@ -273,11 +273,14 @@ impl Parser<'_> {
         }
         let text = std::str::from_utf8(&self.text[start..self.at]).unwrap_or("0");
         if integer {
+            // As MySQL's parser: what 32 bits do not hold is unsigned, unless it is negative.
+            if let Ok(number) = text.parse::<u64>()
+                && number > u64::from(u32::MAX)
+            {
+                return Ok(Json::UInt(number));
+            }
             if let Ok(number) = text.parse::<i64>() {
                 return Ok(Json::Int(number));
-            }
-            if let Ok(number) = text.parse::<u64>() {
-                return Ok(Json::UInt(number));
             }
         }
         match text.parse::<f64>() {

@@ -601,6 +601,8 @@ errors! {
     ER_PASSWORD_CANNOT_BE_RETAINED_ON_PLUGIN_CHANGE = 3894 b"HY000" password_cannot_be_retained_on_plugin_change(user, host) "Current password can not be retained for user '{user}'@'{host}' because authentication plugin is being changed.";
     ER_CURRENT_PASSWORD_CANNOT_BE_RETAINED = 3895 b"HY000" current_password_cannot_be_retained(user, host) "Current password can not be retained for user '{user}'@'{host}' because new password is empty.";
     ER_UNSUPPORTED_SQL_MODE = 3899 b"HY000" unsupported_sql_mode(bits) "sql_mode={bits} is not supported.";
+    ER_INVALID_JSON_VALUE_FOR_FUNC_INDEX = 3903 b"22018" invalid_json_value_for_func_index(index) "Invalid JSON value for CAST for functional index '{index}'.";
+    ER_JSON_VALUE_OUT_OF_RANGE_FOR_FUNC_INDEX = 3904 b"22003" json_value_out_of_range_for_func_index(index) "Out of range JSON value for CAST for functional index '{index}'.";
     ER_WRONG_COMPRESSION_ALGORITHM_CLIENT = 3922 b"HY000" wrong_compression_algorithm_client(algorithm) "Invalid compression algorithm '{algorithm}'.";
     ER_WRONG_COMPRESSION_LEVEL_CLIENT = 3923 b"HY000" wrong_compression_level_client(level) "Invalid compression level for client: '{level}'.";
     ER_CONSTRAINT_NOT_FOUND = 3940 b"HY000" constraint_not_found(name) "Constraint '{name}' does not exist.";

@@ -334,6 +334,31 @@ fn archived_log_leads_to_any_point() {
     assert!(complaint(&refused).contains("another history"), "{refused:?}");
 }
 
+#[test]
+fn an_idle_server_is_restored_to_where_its_backup_ends() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let archive = dir.path().join("archive");
+    let server = Server::start(BINARY, &["--log-archive", path(&archive)]);
+    let to = dir.path().join("full");
+    fine(&run(&["backup", "-P", &server.port().to_string(), "--to", path(&to), "--quiet"]));
+    let restore = |data: &Path, until: Option<u64>| {
+        let until = until.map(|lsn| lsn.to_string());
+        let mut arguments = vec!["restore", path(&to), "--to", path(data), "--archive", path(&archive), "--quiet"];
+        arguments.extend(until.iter().flat_map(|lsn| ["--until-lsn", lsn]));
+        run(&arguments)
+    };
+    let said = fine(&restore(&dir.path().join("last"), None));
+    let end: u64 = said.split_once("LSN ").and_then(|(_, rest)| rest.split([',', ' ', '\n', ';']).next()?.parse().ok()).expect(&said);
+    // The root of a file system has a directory in it, which must not be in the way of another attempt.
+    let data = dir.path().join("disk");
+    std::fs::create_dir_all(data.join("lost+found")).expect("a directory");
+    let said = complaint(&restore(&data, Some(end + (1 << 40))));
+    assert!(said.contains("the log archive ends at"), "{said}");
+    fine(&restore(&data, Some(end)));
+    let rows: Option<i64> = On::start(&data).connect().query_first("SELECT 1").expect("a read");
+    assert_eq!(rows, Some(1));
+}
+
 /// The client of MySQL or MariaDB, where one is installed.
 fn mysqldump() -> Option<&'static str> {
     ["mysqldump", "mariadb-dump"]

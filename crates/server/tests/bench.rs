@@ -216,6 +216,40 @@ fn connections_come_and_go_and_joins_find_what_there_is() {
 }
 
 #[test]
+fn wrong_answers_are_told_where_totals_are_right() {
+    let server = server();
+    let size = ["--accounts", "10"];
+    prepare(&server, "bank", &size);
+    // Payments to it change nothing, and are rolled back: the sum stays.
+    connect(&server).query_drop("DELETE FROM bank WHERE id=7").expect("it runs");
+    let measured = run::run(&command(&server, "bank", &[&size[..], &["-c", "3"]].concat()).options(3)).expect("a run");
+    assert!(measured.tally.wrong > 0 && measured.is_wrong(), "{}", measured.json());
+    let verdict = measured.verdict.as_deref().unwrap_or_default();
+    assert_eq!(verdict, "WRONG: a payment: 0 rows changed, not 1");
+    let servers = ["A", "B"].map(|name| format!("{name}=127.0.0.1:{}", server.port()));
+    let slices = ["--workload", "bank", "--accounts", "10", "-c", "3", "--slice", "0.3", "--warmup", "0", "--rounds", "1"];
+    let compared = program(&[&["compare", &servers[0], &servers[1]][..], &slices].concat());
+    let said = String::from_utf8_lossy(&compared.stderr).into_owned();
+    assert!(!compared.status.success() && said.contains("WRONG: a payment"), "{said}");
+}
+
+#[test]
+fn tables_of_another_size_are_refused() {
+    let server = server();
+    let refused = |workload: &str, more: &[&str]| match run::run(&command(&server, workload, more).options(2)) {
+        Ok(measured) => panic!("{}", measured.json()),
+        Err(why) => why,
+    };
+    prepare(&server, "bank", &["--accounts", "950"]);
+    assert!(refused("bank", &[]).contains("bank was prepared for --accounts 950, not 1000"));
+    prepare(&server, "joins", &["--join-rows", "510"]);
+    assert!(refused("joins", &["--join-rows", "500"]).contains("join_left was prepared for --join-rows 510, not 500"));
+    prepare(&server, "tpcc", &["--warehouses", "1", "--items", "100", "--customers", "10"]);
+    assert!(refused("tpcc", &["--warehouses", "1", "--customers", "10"]).contains("item was prepared for --items 100, not 100000"));
+    assert!(refused("tpcc", &["--warehouses", "1", "--items", "100"]).contains("customer was prepared for --customers 10, not 3000"));
+}
+
+#[test]
 fn slices_of_one_login_pause_and_go_on() {
     let server = server();
     prepare(&server, "hot_row", &[]);

@@ -77,14 +77,16 @@ fn contents(c: &mut mysql::Conn) -> Vec<String> {
         "SHOW CREATE TABLE d.t",
     ] {
         let rows: Vec<mysql::Row> = c.query(query).unwrap_or_else(|error| panic!("{query}: {error}"));
-        all.extend(rows.into_iter().map(|row| {
-            let text = |value| {
-                if let mysql::Value::Bytes(bytes) = value { String::from_utf8_lossy(&bytes).into_owned() } else { format!("{value:?}") }
-            };
-            row.unwrap().into_iter().map(text).collect::<Vec<_>>().join("|")
-        }));
+        all.extend(rows.into_iter().map(line));
     }
     all
+}
+
+/// A row as a line.
+fn line(row: mysql::Row) -> String {
+    let text =
+        |value| if let mysql::Value::Bytes(bytes) = value { String::from_utf8_lossy(&bytes).into_owned() } else { format!("{value:?}") };
+    row.unwrap().into_iter().map(text).collect::<Vec<_>>().join("|")
 }
 
 fn assert_same(found: &[String], expected: &[String]) {
@@ -140,6 +142,78 @@ fn sound_directories_are_found_sound_closed_and_killed() {
     let (well, text) = check(&server.data_dir());
     assert!(well, "{text}");
     assert!(text.contains(" 0 log records"), "{text}");
+}
+
+/// What a dump is easily made without: tables whose columns are all computed, days that no month has, counters past the last row, views.
+#[test]
+fn salvage_leaves_nothing_out_of_a_sound_directory() {
+    let mut server = Server::start(PROGRAM, &[]);
+    let mut c = server.connect();
+    for statement in [
+        "CREATE DATABASE d",
+        "USE d",
+        "CREATE TABLE computed (a INT AS (1) VIRTUAL, b INT AS (a + 1) STORED)",
+        "INSERT INTO computed VALUES (DEFAULT, DEFAULT), (DEFAULT, DEFAULT)",
+        "CREATE TABLE numbered (id INT AUTO_INCREMENT PRIMARY KEY, n INT)",
+        "INSERT INTO numbered (n) VALUES (1), (2), (3), (4)",
+        "DELETE FROM numbered WHERE id > 2",
+        "CREATE TABLE begins (id INT AUTO_INCREMENT PRIMARY KEY) AUTO_INCREMENT = 100",
+        "SET sql_mode = 'ALLOW_INVALID_DATES'",
+        "CREATE TABLE days (id INT PRIMARY KEY, a DATE, b DATETIME(6), c TIMESTAMP NULL)",
+        "INSERT INTO days VALUES (1, '2004-02-31', '2004-04-31 10:00:00', '2004-04-30 10:00:00'), (2, '0000-00-00', '2004-00-01 00:00:00', NULL)",
+        "SET sql_mode = DEFAULT",
+        // Named so that the names' order is none in which they can be made; one reads of another database, one has its literals' collation.
+        "CREATE VIEW a_view AS SELECT z.n + 1 AS n, computed.b FROM z_view z, computed",
+        "CREATE TABLE e (n INT)",
+        "DROP TABLE e",
+        "CREATE DATABASE `o``ther`",
+    ] {
+        if statement.contains("z_view") {
+            c.query_drop("CREATE SQL SECURITY INVOKER VIEW z_view (`n``s`, n) AS SELECT 'it''s', n FROM numbered WHERE n < 9 WITH LOCAL CHECK OPTION")
+                .expect("a view");
+        }
+        c.query_drop(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    c.query_drop("SET NAMES utf8mb4 COLLATE utf8mb4_bin").expect("set");
+    c.query_drop("CREATE VIEW `o``ther`.v AS SELECT 'x' = 'X' AS same, a.n FROM d.a_view a").expect("a view");
+    let queries = [
+        "SELECT * FROM d.computed",
+        "SELECT * FROM d.numbered",
+        "SELECT id, CAST(a AS CHAR), CAST(b AS CHAR), CAST(c AS CHAR) FROM d.days ORDER BY id",
+        "SELECT * FROM d.a_view ORDER BY n",
+        "SELECT * FROM d.z_view ORDER BY n",
+        "SELECT * FROM `o``ther`.v ORDER BY n",
+        "SHOW CREATE VIEW d.z_view",
+        "SHOW CREATE VIEW d.a_view",
+        "SHOW CREATE VIEW `o``ther`.v",
+        "SHOW CREATE TABLE d.numbered",
+        "SHOW CREATE TABLE d.begins",
+    ];
+    let answers = |c: &mut mysql::Conn| -> Vec<String> {
+        let all = queries.iter().flat_map(|query| c.query(query).unwrap_or_else(|error| panic!("{query}: {error}")));
+        all.map(line).collect()
+    };
+    // As another session sees them, with no database in use.
+    let before = answers(&mut server.connect());
+    assert!(
+        before.iter().any(|line| line.contains("2004-02-31")) && before.iter().any(|line| line.contains("AUTO_INCREMENT=5")),
+        "{before:?}"
+    );
+    server.kill();
+    let (sql, said, code) = salvage(&server.data_dir());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("4 tables, 3 views, "), "{said}");
+    assert_same(&answers(&mut load(&sql).connect()), &before);
+
+    // A view whose table is gone does not end the load.
+    server.restart();
+    server.connect().query_drop("DROP TABLE d.computed").expect("dropped");
+    assert_eq!(server.stop(), Some(0));
+    let (sql, said, code) = salvage(&server.data_dir());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("view d.a_view is in a comment only") && sql.contains("\n-- CREATE ALGORITHM"), "{said}");
+    let rows: Vec<(String, i64)> = load(&sql).connect().query("SELECT * FROM d.z_view ORDER BY 2").expect("a read");
+    assert_eq!(rows.len(), 2);
 }
 
 #[test]
@@ -433,7 +507,8 @@ fn a_device_that_fails_under_the_log_is_told_and_the_rest_is_looked_at() {
         assert!(done.pages > 100 && !done.whole, "{path}: {done:?}");
         let (to, _) = report();
         let mut sql = Vec::new();
-        let done = check::salvage(&source, &session::create_table_text, &mut sql, &to).expect("goes on");
+        let texts = check::Texts { table: &session::create_table_text, view: &session::whole_view_text };
+        let done = check::salvage(&source, &texts, &mut sql, &to).expect("goes on");
         assert!(!done.whole && done.rows > 3_600 && to.errors() > 0, "{path}: {done:?}");
         assert_same(&contents(&mut load(&String::from_utf8(sql).expect("text")).connect()), &before);
     }

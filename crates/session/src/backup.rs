@@ -21,9 +21,6 @@ const PAGE_DAMAGED: u16 = 1712;
 impl ClientSession {
     /// Answers with one frame.
     pub(crate) fn backup(&mut self, word: &str, numbers: &[u64], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        if self.core.login.account_user != "root" {
-            return Err(codes::specific_access_denied_error("BACKUP_ADMIN").into());
-        }
         let step =
             Step::parse(word, numbers).ok_or_else(|| codes::not_supported_yet(format!("BACKUP {word} with {} numbers", numbers.len())))?;
         let shared = Arc::clone(self.shared());

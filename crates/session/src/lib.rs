@@ -82,4 +82,4 @@ pub use accounts::AccountStore;
 pub use client_session::ClientSession;
 pub use query_logs::Place as QueryLogPlace;
 pub use shared::{SERVER_VERSION, Shared, SqlService, memory_limit_of, memory_of_storage};
-pub use show::create_table_text;
+pub use show::{create_table_text, whole_view_text};

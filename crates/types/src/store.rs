@@ -96,7 +96,8 @@ pub fn is_stored_as_it_is(value: &Value, ty: &ColumnType) -> bool {
         (Value::Bytes(v), TypeKind::VarChar) => v.len() <= ty.length as usize && v.is_ascii(),
         (Value::Bytes(v), TypeKind::Char) => v.len() <= ty.length as usize && v.is_ascii() && v.last() != Some(&b' '),
         (Value::Bytes(v), TypeKind::Text | TypeKind::MediumText | TypeKind::LongText) => v.len() <= ty.length as usize && v.is_ascii(),
-        (Value::Json(_), TypeKind::Json) => true,
+        // A longer one may have a name that no column takes.
+        (Value::Json(v), TypeKind::Json) => v.len() <= usize::from(u16::MAX),
         (Value::Null, _) => ty.nullable,
         _ => false,
     }

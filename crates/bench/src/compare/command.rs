@@ -86,6 +86,8 @@ pub struct Load {
     watcher: Rc<RefCell<Box<dyn Progress>>>,
     what: String,
     settle: Duration,
+    /// The first wrong answer of all slices.
+    wrong: Option<String>,
 }
 
 impl Load {
@@ -94,7 +96,7 @@ impl Load {
         let what = format!("{} {}", options.label, report::connections(options.connections));
         watcher.borrow_mut().begin(&what);
         let running = Running::start(options, watcher.borrow_mut().as_mut())?;
-        Ok(Load { running, watcher: Rc::clone(watcher), what, settle: Duration::from_secs_f64(settle) })
+        Ok(Load { running, watcher: Rc::clone(watcher), what, settle: Duration::from_secs_f64(settle), wrong: None })
     }
 }
 
@@ -104,6 +106,7 @@ impl Slices for Load {
         let mut watcher = self.watcher.borrow_mut();
         watcher.begin(&self.what);
         let measured = self.running.slice(LEAD_SECONDS, seconds, watcher.as_mut())?;
+        self.wrong = self.wrong.take().or_else(|| measured.tally.wrong_answer());
         if measured.outcome.transactions() == 0 && measured.outcome.lost >= measured.outcome.connections as u64 {
             return Err(format!("all connections are lost: {}", measured.tally.lost_reason.unwrap_or_default()));
         }
@@ -111,17 +114,21 @@ impl Slices for Load {
     }
 
     fn close(self: Box<Self>) -> Result<(), String> {
-        match self.running.stop()? {
-            Some(wrong) if wrong != "ok" => Err(format!("WRONG: {wrong}")),
-            _ => Ok(()),
-        }
+        let totals = self.running.stop()?.filter(|verdict| verdict != "ok");
+        self.wrong.or(totals).map_or(Ok(()), Err)
     }
+}
+
+/// Numbers of connections, each once: figures are found by them.
+fn each_once(connections: &[u32]) -> Vec<usize> {
+    let mut known = std::collections::HashSet::new();
+    connections.iter().filter(|count| known.insert(**count)).map(|count| *count as usize).collect()
 }
 
 impl CompareCommand {
     fn plan(&self) -> Plan {
         Plan {
-            connections: self.connections.iter().map(|n| *n as usize).collect(),
+            connections: each_once(&self.connections),
             rounds: usize::from(self.rounds),
             slice_seconds: self.work.seconds,
             warmup_seconds: self.work.warmup,
@@ -212,6 +219,11 @@ impl CompareCommand {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_connections_counts_once() {
+        assert_eq!(each_once(&[16, 2, 16, 2, 1]), [16, 2, 1]);
+    }
 
     #[test]
     fn servers_have_names_addresses_and_processes() {

@@ -77,7 +77,14 @@ pub fn measure(workload: &str, names: &[String], plan: &Plan, open: Open<'_>, to
     for connections in &plan.connections {
         let (slices, notes) = at(*connections, names, plan, open);
         let rounds = slices.iter().map(|round| round.iter().map(|slice| slice.as_ref().map(SliceFigures::of)).collect()).collect();
-        all.comparisons.push(Comparison { workload: workload.to_owned(), connections: *connections, servers: names.to_vec(), rounds });
+        let settings = slices.iter().flatten().flatten().next().map_or_else(Default::default, |slice| slice.settings.clone());
+        all.comparisons.push(Comparison {
+            workload: workload.to_owned(),
+            settings,
+            connections: *connections,
+            servers: names.to_vec(),
+            rounds,
+        });
         all.notes.extend(notes);
         let mut of_server: Vec<Vec<Outcome>> = names.iter().map(|_| Vec::new()).collect();
         slices.into_iter().flat_map(|round| round.into_iter().enumerate()).for_each(|(server, slice)| of_server[server].extend(slice));

@@ -43,12 +43,18 @@ impl<'a> Figures<'a> {
         for soak in reports.iter().flat_map(|r| &r.soaks) {
             all.server(&soak.outcome.server, &soak.outcome.version);
         }
-        for comparison in reports.iter().flat_map(|r| &r.comparisons) {
-            let of_it = |group: &&mut Group<'a>| {
-                group.workload == comparison.workload && group.cells.keys().any(|(connections, _)| *connections == comparison.connections)
-            };
-            if let Some(group) = all.groups.iter_mut().find(of_it) {
-                group.comparisons.insert(comparison.connections, comparison);
+        for report in reports {
+            for comparison in &report.comparisons {
+                // It belongs to what was measured with it, of which one workload may be there with several settings.
+                let is_of_it = |outcome: &&Outcome| {
+                    outcome.workload == comparison.workload
+                        && outcome.connections == comparison.connections
+                        && comparison.servers.contains(&outcome.server)
+                        && (comparison.settings.is_empty() || outcome.settings == comparison.settings)
+                };
+                if let Some(outcome) = report.outcomes.iter().find(is_of_it) {
+                    all.group(outcome).comparisons.insert(comparison.connections, comparison);
+                }
             }
         }
         all
@@ -302,5 +308,50 @@ impl Group<'_> {
             plot("Transactions in each second", Axis::Linear, "/s", |s| s.transactions as f64),
             plot("Latency p99 in each second, ms", Axis::Log, " ms", |s| s.p99_us as f64 / 1e3),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples;
+
+    /// The ratios that are shown beside so many warehouses.
+    fn ratio(figures: &Figures<'_>, warehouses: &str) -> Option<f64> {
+        let group = figures.groups.iter().find(|group| group.settings.contains(&format!("warehouses={warehouses}")))?;
+        Some(group.comparisons.get(&16)?.ratio(1)?.mean)
+    }
+
+    #[test]
+    fn a_comparison_stands_beside_what_was_measured_with_it() {
+        let report = |warehouses: &str, factor: u64| {
+            let mut report = samples::report();
+            report.outcomes.iter_mut().for_each(|outcome| drop(outcome.settings.insert("warehouses".to_owned(), warehouses.to_owned())));
+            for slice in
+                report.comparisons.iter_mut().flat_map(|comparison| comparison.rounds.iter_mut().flat_map(|round| round[1].as_mut()))
+            {
+                slice.transactions *= factor;
+            }
+            report
+        };
+        let (few, many) = (report("10", 1), report("50", 10));
+        let alone = |report: &Report, warehouses: &str| ratio(&Figures::new(std::slice::from_ref(report)), warehouses).expect("a ratio");
+        let (small, large) = (alone(&few, "10"), alone(&many, "50"));
+        assert!(large > 5.0 * small);
+        let both = [few, many];
+        let figures = Figures::new(&both);
+        assert_eq!((ratio(&figures, "10"), ratio(&figures, "50")), (Some(small), Some(large)));
+        // One report of both: the comparisons say which is whose.
+        let [mut together, mut other] = both.clone();
+        for (report, warehouses) in [(&mut together, "10"), (&mut other, "50")] {
+            for comparison in &mut report.comparisons {
+                comparison.settings = [("warehouses".to_owned(), warehouses.to_owned()), ("keys".to_owned(), "zipf:0.9".to_owned())].into();
+            }
+        }
+        together.outcomes.append(&mut other.outcomes);
+        together.comparisons.append(&mut other.comparisons);
+        let together = [together];
+        let figures = Figures::new(&together);
+        assert_eq!((ratio(&figures, "10"), ratio(&figures, "50")), (Some(small), Some(large)));
     }
 }

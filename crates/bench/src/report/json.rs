@@ -88,7 +88,7 @@ fn outcome(it: &Outcome) -> String {
         ("server", text(&it.server)),
         ("version", text(&it.version)),
         ("workload", text(&it.workload)),
-        ("settings", object(it.settings.iter().map(|(name, value)| (name.as_str(), text(value))))),
+        ("settings", settings(&it.settings)),
         ("connections", it.connections.to_string()),
         ("seconds", number(it.seconds)),
         ("kinds", array(it.kinds.iter().map(kind))),
@@ -127,12 +127,17 @@ fn local(it: &Local) -> String {
     ])
 }
 
+fn settings(all: &BTreeMap<String, String>) -> String {
+    object(all.iter().map(|(name, value)| (name.as_str(), text(value))))
+}
+
 fn comparison(it: &Comparison) -> String {
     let slice = |s: &Option<SliceFigures>| {
         maybe(s.as_ref(), |s| format!("[{},{},{}]", s.transactions, number(s.seconds), maybe(s.cpu_seconds, number)))
     };
     object([
         ("workload", text(&it.workload)),
+        ("settings", settings(&it.settings)),
         ("connections", it.connections.to_string()),
         ("servers", array(it.servers.iter().map(|s| text(s)))),
         ("rounds", array(it.rounds.iter().map(|round| array(round.iter().map(slice))))),
@@ -248,7 +253,6 @@ fn read_machine(value: &Json) -> Read<Machine> {
 
 fn read_outcome(value: &Json) -> Read<Outcome> {
     let it = as_object(value, "an outcome")?;
-    let settings = |value: &Json| as_object(value, "settings")?.iter().map(|(name, value)| Ok((name.to_owned(), string(value)?))).collect();
     let error = |value: &Json| {
         let it = as_object(value, "an error")?;
         let code = u16::try_from(get(it, "code", whole_number)?).map_err(|_| "code: past 65,535".to_owned())?;
@@ -258,7 +262,7 @@ fn read_outcome(value: &Json) -> Read<Outcome> {
         server: get(it, "server", string)?,
         version: get(it, "version", string)?,
         workload: get(it, "workload", string)?,
-        settings: get(it, "settings", settings)?,
+        settings: get(it, "settings", read_settings)?,
         connections: get(it, "connections", count)?,
         seconds: get(it, "seconds", float)?,
         kinds: get(it, "kinds", each(read_kind))?,
@@ -308,6 +312,10 @@ fn read_local(value: &Json) -> Read<Local> {
     })
 }
 
+fn read_settings(value: &Json) -> Read<BTreeMap<String, String>> {
+    as_object(value, "settings")?.iter().map(|(name, value)| Ok((name.to_owned(), string(value)?))).collect()
+}
+
 fn read_comparison(value: &Json) -> Read<Comparison> {
     let it = as_object(value, "a comparison")?;
     let slice = |value: &Json| {
@@ -319,7 +327,9 @@ fn read_comparison(value: &Json) -> Read<Comparison> {
     if rounds.iter().any(|round| round.len() != servers.len()) {
         return Err("rounds: not a slice for each server".to_owned());
     }
-    Ok(Comparison { workload: get(it, "workload", string)?, connections: get(it, "connections", count)?, servers, rounds })
+    // Reports of earlier versions have none.
+    let settings = it.get("settings").map_or(Ok(BTreeMap::new()), read_settings)?;
+    Ok(Comparison { workload: get(it, "workload", string)?, settings, connections: get(it, "connections", count)?, servers, rounds })
 }
 
 fn read_soak(value: &Json) -> Read<Soak> {

@@ -26,6 +26,7 @@ pub mod table;
 use crate::outcome::Outcome;
 use crate::soak::Soak;
 use machine::Machine;
+use std::collections::BTreeMap;
 use std::path::Path;
 use types::DateTime;
 
@@ -55,6 +56,8 @@ pub struct Report {
 pub struct Comparison {
     /// The workload.
     pub workload: String,
+    /// Settings of its outcomes; none in reports of earlier versions.
+    pub settings: BTreeMap<String, String>,
     /// Connections to each server.
     pub connections: usize,
     /// The servers; others are compared with the first.

@@ -6,6 +6,7 @@ use crate::histogram::Histogram;
 use crate::outcome::{Kind, Local, Outcome, Second};
 use crate::random::Random;
 use crate::soak::{Sample, Soak};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// An outcome of a server that does so many transactions a second.
@@ -82,6 +83,7 @@ pub fn report() -> Report {
         let rounds = (0..5).map(|_| vec![slice(a), slice(b)]).collect();
         report.comparisons.push(Comparison {
             workload: "tpcc".to_owned(),
+            settings: BTreeMap::new(),
             connections,
             servers: vec!["A".to_owned(), "B".to_owned()],
             rounds,

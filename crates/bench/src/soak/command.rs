@@ -97,7 +97,7 @@ impl SoakCommand {
         let written: Vec<String> = outputs.iter().map(|path| path.display().to_string()).collect();
         write!(std::io::stdout(), "{}\n{verdict}\n{}\n", soak.table().text(), written.join(", ")).map_err(|e| format!("stdout: {e}"))?;
         Box::new(load).close()?;
-        if verdict.is_good() { Ok(()) } else { Err("the server got worse".to_owned()) }
+        if verdict.is_good() { Ok(()) } else { Err("the server got worse, or lost connections".to_owned()) }
     }
 }
 
@@ -113,6 +113,11 @@ fn line(soak: &Soak) -> String {
         shown(transactions as f64 / last.len().max(1) as f64),
         shown(worst as f64 / 1e3)
     );
+    for (what, count) in [("failed", soak.outcome.failed), ("connections lost", soak.outcome.lost)] {
+        if count > 0 {
+            out.push_str(&format!(", {count} {what}"));
+        }
+    }
     if let Some(sample) = soak.samples.last() {
         if let Some(kib) = sample.resident_kib {
             out.push_str(&format!(", memory {} MiB", shown(kib as f64 / 1024.0)));
@@ -164,7 +169,7 @@ mod tests {
         let said = line(&samples::soak(3, |_| 1234.0, |_| 512 << 10));
         assert_eq!(
             said,
-            "3 of 3 min: 1,234/s, worst second's p99 20.0 ms, memory 512 MiB, history not purged, transactions 103, log since the checkpoint, MiB 0.954"
+            "3 of 3 min: 1,234/s, worst second's p99 20.0 ms, 1 failed, memory 512 MiB, history not purged, transactions 103, log since the checkpoint, MiB 0.954"
         );
     }
 }

@@ -25,6 +25,20 @@ fn noise_is_no_drift() {
 }
 
 #[test]
+fn lost_connections_are_told_and_nothing_is_judged_by_the_rest() {
+    // Half of the connections go half way: the rate is half of what it was, or what it was where the rest is enough for the server.
+    for share in [0.5, 1.0] {
+        let mut soak = samples::soak(64, |at| if at < 1920 { 500.0 } else { 500.0 * share }, |_| 700 * MIB);
+        (soak.outcome.lost, soak.outcome.failed) = (8, 3);
+        let verdict = soak.verdict();
+        assert_eq!(verdict.throughput, Judgement::Unknown);
+        assert!(!verdict.is_good());
+        let text = verdict.to_string();
+        assert!(text.starts_with("8 CONNECTIONS WERE LOST. 3 transactions failed. Throughput cannot be judged: "), "{text}");
+    }
+}
+
+#[test]
 fn a_drift_is_found() {
     for seed in 0..40 {
         // Lost over the whole run; between the middles of the windows are seven eighths of it.

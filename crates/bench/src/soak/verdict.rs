@@ -76,12 +76,16 @@ pub struct Verdict {
     pub without_pool: bool,
     /// Whether the run came to its end.
     pub whole: bool,
+    /// Connections that were lost on the way: what the others did afterwards is no measure of what all did before.
+    pub lost: u64,
+    /// Transactions that were given up.
+    pub failed: u64,
 }
 
 impl Verdict {
     /// Nothing is worse for which the server is to blame.
     pub fn is_good(&self) -> bool {
-        ![self.throughput, self.cost, self.memory].contains(&Judgement::Worse)
+        self.lost == 0 && ![self.throughput, self.cost, self.memory].contains(&Judgement::Worse)
     }
 }
 
@@ -98,10 +102,28 @@ pub fn judge(soak: &Soak) -> Verdict {
     {
         throughput = Judgement::Machine;
     }
+    let (lost, failed) = (soak.outcome.lost, soak.outcome.failed);
+    if lost > 0 {
+        throughput = Judgement::Unknown;
+    }
     let without_pool = soak.samples.iter().all(|s| s.gauges.contains_key(POOL));
     let (memory, memory_kib) = memory(&soak.samples, without_pool, soak.outcome.seconds, window as f64);
     let whole = soak.outcome.seconds >= soak.planned_seconds - 1.0;
-    Verdict { throughput, window_seconds: window, rates, ratio, cost, cost_ratio, machine, memory, memory_kib, without_pool, whole }
+    Verdict {
+        throughput,
+        window_seconds: window,
+        rates,
+        ratio,
+        cost,
+        cost_ratio,
+        machine,
+        memory,
+        memory_kib,
+        without_pool,
+        whole,
+        lost,
+        failed,
+    }
 }
 
 /// Minutes of a window of cost, at least: one has no interval.
@@ -196,8 +218,15 @@ impl fmt::Display for Verdict {
             Judgement::Worse => "FELL",
             Judgement::Unclear => "is lower, by no more than noise explains",
             Judgement::Machine => "fell with the machine",
+            Judgement::Unknown if self.lost > 0 => "cannot be judged",
             Judgement::Unknown => "cannot be judged: the run was too short",
         };
+        if self.lost > 0 {
+            write!(f, "{} CONNECTIONS WERE LOST. ", self.lost)?;
+        }
+        if self.failed > 0 {
+            write!(f, "{} transactions failed. ", self.failed)?;
+        }
         write!(f, "Throughput {word}")?;
         let share = |v: f64| format!("{:.1} %", v * 100.0);
         let interval = |ratio: Ratio| ratio.interval.map_or_else(String::new, |(low, high)| format!(" ({} – {})", share(low), share(high)));

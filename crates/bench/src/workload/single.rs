@@ -1,6 +1,6 @@
 //! Workloads on single rows whose totals tell whether anything was lost: one hot row, and a bank.
 
-use super::{Client, Rows, in_parallel, statements};
+use super::{Client, Rows, expect_rows, in_parallel, statements};
 use crate::blocking::Blocking;
 use crate::distribution::Keys;
 use crate::options::{PrepareOptions, RunOptions, WorkloadName};
@@ -55,9 +55,11 @@ impl Single {
                 for account in [from, to] {
                     session.run(all, READ, &[Param::from(account)]).await?;
                 }
-                session.run(all, PAY, &[Param::from(-amount), Param::from(from)]).await?;
-                session.run(all, PAY, &[Param::from(amount), Param::from(to)]).await?;
-                session.run(all, COMMIT, &[]).await
+                for (account, amount) in [(from, -amount), (to, amount)] {
+                    client.session.run(all, PAY, &[Param::from(amount), Param::from(account)]).await?;
+                    expect_rows(client, 1, "a payment")?;
+                }
+                client.session.run(all, COMMIT, &[]).await
             }
         }
     }

@@ -500,7 +500,8 @@ impl<'a> Exec<'a> {
             values[*column as usize] = v;
         }
         self.null_lenient = null_lenient;
-        if same_row(&before, &values) {
+        let is_same = |(old, new): (&Value, &Value)| same_value(old, new) || crate::document::are_equal(old, new, &*self.context);
+        if before.iter().zip(&values).all(is_same) {
             state.changes.unchanged += 1;
             return Ok(());
         }

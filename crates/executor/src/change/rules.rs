@@ -5,8 +5,9 @@
 //! 2. A value computed is stored as one given is: converted to its column, under the statement's strictness.
 
 use crate::context::StatementContext;
+use crate::document_cast::Fault;
 use crate::errors::Error;
-use crate::exec::{Exec, Scratch};
+use crate::exec::{Exec, IndexCast, Scratch};
 use crate::run::Result;
 use catalog::{TableDef, Visibility};
 use mysql_error::{SqlError, codes};
@@ -64,7 +65,8 @@ impl Exec<'_> {
         row_no: u64,
     ) -> Result<()> {
         let column = &def.columns[at as usize];
-        let value = self.eval(e).map_err(|error| match error {
+        let computed = if column.visibility == Visibility::Hidden { self.index_value(def, at, e) } else { self.eval(e) };
+        let value = computed.map_err(|error| match error {
             Error::Sql(error) if column.visibility == Visibility::Hidden && error.code == codes::ER_TRUNCATED_WRONG_VALUE => {
                 Error::Sql(of_index(index_of(def, at), row_no, &error))
             }
@@ -77,6 +79,20 @@ impl Exec<'_> {
         self.frame[(rules.first_slot + at) as usize] = value.clone();
         values[at as usize] = value;
         Ok(())
+    }
+
+    /// The value that a functional index has of a row: of a document that is none of its type what a cast makes of it, with a warning.
+    fn index_value(&mut self, def: &TableDef, at: u32, e: &planner::expr::Expr) -> Result<Value> {
+        self.index_cast = IndexCast::Runs;
+        let value = self.eval(e);
+        if let IndexCast::Told(fault) = std::mem::take(&mut self.index_cast) {
+            let error = match fault {
+                Fault::None => codes::invalid_json_value_for_func_index(index_of(def, at)),
+                Fault::OutOfRange => codes::json_value_out_of_range_for_func_index(index_of(def, at)),
+            };
+            self.warn(error.code, error.message);
+        }
+        value
     }
 
     /// Asks the CHECK constraints of a whole row; the first that it violates is the error (3819). Then what the view asks that is written through (1369).

@@ -51,13 +51,26 @@ pub(crate) fn store_as(
     if types::is_stored_as_it_is(&value, ty) {
         return Ok(value);
     }
-    let value = match value {
-        Value::Json(_) => crate::document::for_column(value, ty, name, row)?,
-        value if ty.kind == TypeKind::Json => return crate::document::for_column(value, ty, name, row),
-        value => value,
-    };
+    if ty.kind == TypeKind::Json {
+        return crate::document::for_column(value, name);
+    }
     let mode = context.sql_mode();
     let strict = mode.is_strict() && !leniency.values;
+    let value = match value {
+        Value::Json(document) => {
+            let (value, wrong) = crate::document::for_other_column(&document, ty, mode, name, row)?;
+            match wrong {
+                Some(error) if strict => return Err(error.into()),
+                Some(error) => warn(context, error.code, error.message),
+                None => {}
+            }
+            if value.is_null() {
+                return Ok(if ty.nullable { value } else { types::implicit_default(ty) });
+            }
+            value
+        }
+        value => value,
+    };
     let mut warnings = Vec::new();
     let now_micros = context.statement_micros();
     let zone: &dyn LocalTime = &*context;

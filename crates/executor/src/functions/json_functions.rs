@@ -1,12 +1,13 @@
-//! JSON functions, and documents cast to other types.
+//! JSON functions.
 
 use crate::document::{self, to_tree, value_of};
 use crate::exec::Exec;
 use crate::run::Result;
 use json::{Edit, Json, Leg, Object, Path, View};
 use mysql_error::{SqlError, codes};
-use planner::expr::{CastTo, Expr, ExprKind};
+use planner::expr::{Expr, ExprKind};
 use planner::func::Func;
+use std::collections::HashSet;
 use types::{ByteString, Collation, Value};
 
 /// 3149.
@@ -53,10 +54,10 @@ impl Exec<'_> {
             F::JsonContains => self.json_contains(args),
             F::JsonContainsPath => self.json_contains_path(args),
             F::JsonOverlaps => {
-                let (a, b) = (self.document_arg(func, args, 0)?, self.document_arg(func, args, 1)?);
-                Ok(match (a, b) {
-                    (Some(a), Some(b)) => Value::bool(json::overlaps(View::new(&a), View::new(&b))?),
-                    _ => Value::Null,
+                let Some(a) = self.document_arg(func, args, 0)? else { return Ok(Value::Null) };
+                Ok(match self.document_arg(func, args, 1)? {
+                    Some(b) => Value::bool(json::overlaps(View::new(&a), View::new(&b), &|| self.check_cancel())?),
+                    None => Value::Null,
                 })
             }
             F::MemberOf => {
@@ -75,10 +76,7 @@ impl Exec<'_> {
                 Ok(match &value {
                     Value::Null => Value::Null,
                     Value::Json(_) => Value::TRUE,
-                    Value::Bytes(text) if !is_binary(&args[0]) => Value::bool(match document::parse(text) {
-                        Ok(parsed) => parsed.is_ok(),
-                        Err(_) => false,
-                    }),
+                    Value::Bytes(text) if !is_binary(&args[0]) => Value::bool(document::parse(text)?.is_ok()),
                     _ => Value::FALSE,
                 })
             }
@@ -131,6 +129,9 @@ impl Exec<'_> {
     /// An argument that is a path; `None` for NULL.
     pub(super) fn path_arg(&mut self, e: &Expr) -> Result<Option<Path>> {
         let Some(text) = self.text_arg(e)? else { return Ok(None) };
+        if is_binary(e) {
+            return Err(codes::invalid_json_charset("binary").into());
+        }
         match Path::parse(&text) {
             Ok(path) => Ok(Some(path)),
             Err(at) => Err(codes::invalid_json_path(at).into()),
@@ -158,7 +159,8 @@ impl Exec<'_> {
     }
 
     fn json_extract(&mut self, args: &[Expr]) -> Result<Value> {
-        let document = self.document_arg(Func::JsonExtract, args, 0)?;
+        // An argument that is NULL ends the look at them: what follows may be wrong.
+        let Some(document) = self.document_arg(Func::JsonExtract, args, 0)? else { return Ok(Value::Null) };
         let mut paths = Vec::with_capacity(args.len() - 1);
         for e in &args[1..] {
             match self.path_arg(e)? {
@@ -166,16 +168,15 @@ impl Exec<'_> {
                 None => return Ok(Value::Null),
             }
         }
-        let Some(document) = document else { return Ok(Value::Null) };
         let view = View::new(&document);
         if let [path] = paths.as_slice()
             && !path.is_wild()
         {
-            return Ok(path.first(view)?.map_or(Value::Null, |found| Value::Json(found.bytes().into())));
+            return Ok(path.first(view, &|| self.check_cancel())?.map_or(Value::Null, |found| Value::Json(found.bytes().into())));
         }
         let mut list = Vec::new();
         for path in &paths {
-            for found in path.find(view)? {
+            for found in path.find(view, &|| self.check_cancel())? {
                 list.push(found.to_tree()?);
             }
         }
@@ -214,19 +215,15 @@ impl Exec<'_> {
 
     fn json_change(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
         let Some(document) = self.document_arg(func, args, 0)? else { return Ok(Value::Null) };
-        let mut tree = Some(View::new(&document).to_tree()?);
+        let mut tree = View::new(&document).to_tree()?;
         for pair in args[1..].chunks_exact(2) {
-            let path = self.plain_path_arg(&pair[0])?;
-            if func == Func::JsonArrayInsert && path.as_ref().is_some_and(|path| !matches!(path.legs.last(), Some(Leg::Cell(_)))) {
+            let Some(path) = self.plain_path_arg(&pair[0])? else { return Ok(Value::Null) };
+            if func == Func::JsonArrayInsert && !matches!(path.legs.last(), Some(Leg::Cell(_))) {
                 let message = "A path expression is not a path to a cell in an array.".into();
                 return Err(SqlError { code: 3165, sqlstate: *b"42000", message }.into());
             }
             let new = self.tree_arg(&pair[1])?;
-            let Some(path) = path else {
-                tree = None;
-                continue;
-            };
-            let Some(tree) = &mut tree else { continue };
+            let tree = &mut tree;
             match func {
                 Func::JsonSet => json::change(tree, &path, Edit::Set, new),
                 Func::JsonInsert => json::change(tree, &path, Edit::Insert, new),
@@ -235,44 +232,40 @@ impl Exec<'_> {
                 _ => json::array_insert(tree, &path, new),
             }
         }
-        tree.as_ref().map_or(Ok(Value::Null), value_of)
+        value_of(&tree)
     }
 
     fn json_remove(&mut self, args: &[Expr]) -> Result<Value> {
         let Some(document) = self.document_arg(Func::JsonRemove, args, 0)? else { return Ok(Value::Null) };
-        let mut tree = Some(View::new(&document).to_tree()?);
+        let mut paths = Vec::with_capacity(args.len() - 1);
         for e in &args[1..] {
-            let Some(path) = self.plain_path_arg(e)? else {
-                tree = None;
-                continue;
-            };
+            match self.plain_path_arg(e)? {
+                Some(path) => paths.push(path),
+                None => return Ok(Value::Null),
+            }
+        }
+        let mut tree = View::new(&document).to_tree()?;
+        for path in &paths {
             if path.legs.is_empty() {
                 let message = "The path expression '$' is not allowed in this context.".into();
                 return Err(SqlError { code: 3153, sqlstate: *b"42000", message }.into());
             }
-            if let Some(tree) = &mut tree {
-                json::remove(tree, &path);
-            }
+            json::remove(&mut tree, path);
         }
-        tree.as_ref().map_or(Ok(Value::Null), value_of)
+        value_of(&tree)
     }
 
     fn json_merge_preserve(&mut self, args: &[Expr]) -> Result<Value> {
         let mut merged: Option<Json> = None;
-        let mut null = false;
         for at in 0..args.len() {
-            match self.document_arg(Func::JsonMergePreserve, args, at)? {
-                None => null = true,
-                Some(document) => {
-                    let tree = View::new(&document).to_tree()?;
-                    merged = Some(match merged {
-                        None => tree,
-                        Some(so_far) => json::merge_preserve(so_far, tree),
-                    });
-                }
-            }
+            let Some(document) = self.document_arg(Func::JsonMergePreserve, args, at)? else { return Ok(Value::Null) };
+            let tree = View::new(&document).to_tree()?;
+            merged = Some(match merged {
+                None => tree,
+                Some(so_far) => json::merge_preserve(so_far, tree),
+            });
         }
-        if null { Ok(Value::Null) } else { merged.as_ref().map_or(Ok(Value::Null), value_of) }
+        merged.as_ref().map_or(Ok(Value::Null), value_of)
     }
 
     fn json_merge_patch(&mut self, args: &[Expr]) -> Result<Value> {
@@ -295,8 +288,8 @@ impl Exec<'_> {
     }
 
     fn json_contains(&mut self, args: &[Expr]) -> Result<Value> {
-        let target = self.document_arg(Func::JsonContains, args, 0)?;
-        let candidate = self.document_arg(Func::JsonContains, args, 1)?;
+        let Some(target) = self.document_arg(Func::JsonContains, args, 0)? else { return Ok(Value::Null) };
+        let Some(candidate) = self.document_arg(Func::JsonContains, args, 1)? else { return Ok(Value::Null) };
         let path = match args.get(2) {
             Some(e) => match self.plain_path_arg(e)? {
                 Some(path) => path,
@@ -304,9 +297,9 @@ impl Exec<'_> {
             },
             None => Path::default(),
         };
-        let (Some(target), Some(candidate)) = (target, candidate) else { return Ok(Value::Null) };
-        match path.first(View::new(&target))? {
-            Some(part) => Ok(Value::bool(json::contains(part, View::new(&candidate))?)),
+        let look = || self.check_cancel();
+        match path.first(View::new(&target), &look)? {
+            Some(part) => Ok(Value::bool(json::contains(part, View::new(&candidate), &look)?)),
             None => Ok(Value::Null),
         }
     }
@@ -324,12 +317,11 @@ impl Exec<'_> {
     }
 
     fn json_contains_path(&mut self, args: &[Expr]) -> Result<Value> {
-        let document = self.document_arg(Func::JsonContainsPath, args, 0)?;
-        let all = self.all_arg(Func::JsonContainsPath, &args[1])?;
-        let (Some(document), Some(all)) = (document, all) else { return Ok(Value::Null) };
+        let Some(document) = self.document_arg(Func::JsonContainsPath, args, 0)? else { return Ok(Value::Null) };
+        let Some(all) = self.all_arg(Func::JsonContainsPath, &args[1])? else { return Ok(Value::Null) };
         for e in &args[2..] {
             let Some(path) = self.path_arg(e)? else { return Ok(Value::Null) };
-            if path.exists(View::new(&document))? != all {
+            if path.exists(View::new(&document), &|| self.check_cancel())? != all {
                 return Ok(Value::bool(!all));
             }
         }
@@ -337,8 +329,8 @@ impl Exec<'_> {
     }
 
     fn json_search(&mut self, args: &[Expr]) -> Result<Value> {
-        let document = self.document_arg(Func::JsonSearch, args, 0)?;
-        let all = self.all_arg(Func::JsonSearch, &args[1])?;
+        let Some(document) = self.document_arg(Func::JsonSearch, args, 0)? else { return Ok(Value::Null) };
+        let Some(all) = self.all_arg(Func::JsonSearch, &args[1])? else { return Ok(Value::Null) };
         let pattern = self.text_arg(&args[2])?;
         let escape = match args.get(3) {
             None => Some(u32::from(b'\\')),
@@ -347,7 +339,8 @@ impl Exec<'_> {
                 Some(text) => {
                     let mut chars = std::str::from_utf8(&text).unwrap_or_default().chars();
                     match (chars.next(), chars.next()) {
-                        (escape, None) => Some(escape.map_or(u32::from(b'\\'), u32::from)),
+                        // An empty one: nothing escapes.
+                        (escape, None) => escape.map(u32::from),
                         _ => return Err(codes::wrong_arguments("ESCAPE").into()),
                     }
                 }
@@ -363,11 +356,13 @@ impl Exec<'_> {
         if paths.is_empty() {
             paths.push(Path::default());
         }
-        let (Some(document), Some(all), Some(pattern)) = (document, all, pattern) else { return Ok(Value::Null) };
+        let Some(pattern) = pattern else { return Ok(Value::Null) };
         let mut found: Vec<String> = Vec::new();
+        let several = paths.len() > 1;
+        let mut known = HashSet::new();
         for mut path in paths {
             path.legs.push(Leg::Ellipsis);
-            for (own, view) in path.find_with_paths(View::new(&document))? {
+            for (own, view) in path.find_with_paths(View::new(&document), &|| self.check_cancel())? {
                 let Some(text) = view.as_str()? else { continue };
                 if !Collation::Utf8mb4Bin.like(text.as_bytes(), &pattern, escape) {
                     continue;
@@ -376,7 +371,7 @@ impl Exec<'_> {
                 if !all {
                     return value_of(&Json::String(own));
                 }
-                if !found.contains(&own) {
+                if !several || known.insert(own.clone()) {
                     found.push(own);
                 }
             }
@@ -390,130 +385,38 @@ impl Exec<'_> {
 
     /// JSON_KEYS and JSON_LENGTH, of the document or of a part.
     fn json_part(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
-        let document = self.document_arg(func, args, 0)?;
+        let Some(document) = self.document_arg(func, args, 0)? else { return Ok(Value::Null) };
         let path = match args.get(1) {
             Some(e) if func == Func::JsonKeys => self.plain_path_arg(e)?,
             Some(e) => self.path_arg(e)?,
             None => Some(Path::default()),
         };
-        let (Some(document), Some(path)) = (document, path) else { return Ok(Value::Null) };
+        let Some(path) = path else { return Ok(Value::Null) };
         let view = View::new(&document);
         if path.is_wild() {
-            let count = path.find(view)?.len();
+            let count = path.find(view, &|| self.check_cancel())?.len();
             return Ok(if count == 0 { Value::Null } else { Value::Int(count as i64) });
         }
-        let Some(part) = path.first(view)? else { return Ok(Value::Null) };
         if func == Func::JsonLength {
-            return Ok(Value::Int(part.len()? as i64));
+            let part = path.first(view, &|| self.check_cancel())?;
+            return part.map_or(Ok(Value::Null), |part| Ok(Value::Int(part.len()? as i64)));
         }
-        if !part.is_object() {
-            return Ok(Value::Null);
-        }
+        let Some(part) = path.exact(view)?.filter(|part| part.is_object()) else { return Ok(Value::Null) };
         let mut names = Vec::new();
         for member in part.iter_members()? {
             names.push(Json::String(member?.0.to_owned()));
         }
         value_of(&Json::Array(names))
     }
-
-    /// CAST(… AS JSON).
-    #[inline(never)]
-    pub(crate) fn cast_to_document(&mut self, v: Value, from: &Expr) -> Result<Value> {
-        match v {
-            Value::Json(_) => Ok(v),
-            Value::Bytes(text) if !is_binary(from) => match document::parse(&text)? {
-                Ok(tree) => value_of(&tree),
-                Err((message, at)) => Err(codes::invalid_json_text_in_param(1, "cast_as_json", message, at).into()),
-            },
-            v => value_of(&to_tree(&v, from, &*self.context)?),
-        }
-    }
-
-    /// A document that is cast to a number or a moment: the SQL value that it holds, to be cast on. What it does not hold is named, by a
-    /// warning or, where a strict statement changes rows, an error.
-    #[inline(never)]
-    pub(crate) fn cast_document(&mut self, document: &[u8], from: &Expr, to: CastTo) -> Result<Value> {
-        let value = document::sql_scalar(document);
-        let (kind, moment) = match to {
-            CastTo::Signed | CastTo::Unsigned => ("INTEGER", false),
-            CastTo::Decimal { .. } => ("DECIMAL", false),
-            CastTo::Date => ("DATE", true),
-            CastTo::Time { .. } => ("TIME", true),
-            CastTo::DateTime { .. } => ("DATETIME", true),
-            CastTo::Year => ("YEAR", false),
-            _ => ("DOUBLE", false),
-        };
-        let integer = kind == "INTEGER";
-        Ok(match value {
-            Some(Value::Bytes(text)) if moment => {
-                let known = match to {
-                    CastTo::Time { .. } => types::parse_time(&text).is_some(),
-                    _ => types::parse_datetime(&text, self.context.sql_mode()).is_some(),
-                };
-                if known {
-                    return Ok(Value::Bytes(text));
-                }
-                self.no_such_value(kind, from)?;
-                Value::Null
-            }
-            Some(v @ (Value::Date(_) | Value::Time(_) | Value::DateTime(_))) => v,
-            _ if moment => {
-                self.no_such_value(kind, from)?;
-                Value::Null
-            }
-            Some(Value::Bytes(text)) => {
-                let parsed = types::parse_double(&text);
-                if parsed.consumed < text.len() || text.is_empty() {
-                    self.no_such_value(kind, from)?;
-                    // What the text starts with counts, without a second warning.
-                    let number = types::parse_double_prefix(&text);
-                    if integer { Value::Int(number as i64) } else { Value::Double(number) }
-                } else {
-                    Value::Bytes(text)
-                }
-            }
-            Some(Value::Double(number)) if integer && !(-9.3e18..1.85e19).contains(&number) => {
-                self.out_of_range_value(kind, from)?;
-                match (to, number < 0.0) {
-                    (CastTo::Unsigned, false) => Value::UInt(u64::MAX),
-                    (_, true) => Value::Int(i64::MIN),
-                    _ => Value::Int(i64::MAX),
-                }
-            }
-            Some(number) => number,
-            None => {
-                self.no_such_value(kind, from)?;
-                Value::Int(0)
-            }
-        })
-    }
-
-    fn no_such_value(&mut self, kind: &str, from: &Expr) -> Result<()> {
-        let error = codes::invalid_json_value_for_cast(kind, e_name(from), 1);
-        self.complain(error)
-    }
-
-    fn out_of_range_value(&mut self, kind: &str, from: &Expr) -> Result<()> {
-        let error = codes::numeric_json_value_out_of_range(kind, e_name(from), 1);
-        self.complain(error)
-    }
-
-    fn complain(&mut self, error: SqlError) -> Result<()> {
-        if self.changes_strictly() {
-            return Err(error.into());
-        }
-        self.warn(error.code, error.message);
-        Ok(())
-    }
 }
 
 /// Whether an argument is a string of bytes, not of characters.
-fn is_binary(e: &Expr) -> bool {
+pub(super) fn is_binary(e: &Expr) -> bool {
     e.ty.kind.is_string() && e.ty.collation == Collation::Binary
 }
 
 /// What messages call an operand: the binder has said it, or it is a function's name.
-fn e_name(e: &Expr) -> &str {
+pub(super) fn e_name(e: &Expr) -> &str {
     match &e.kind {
         ExprKind::Func(Func::JsonNamed, args) => match args.get(1).map(|a| &a.kind) {
             Some(ExprKind::Literal(Value::Bytes(name))) => name.as_str().unwrap_or_default(),

@@ -5,8 +5,10 @@
 //! 2. Only references within the schema are followed, and none that leads to what contains it: 1235 and 3157, before anything is validated.
 
 use crate::exec::Exec;
+use crate::functions::regexp::compile;
+use crate::functions::schema_pattern;
 use crate::run::Result;
-use fancy_regex::{Regex, RegexBuilder};
+use fancy_regex::Regex;
 use json::{Json, Kind, Object, View};
 use mysql_error::{SqlError, codes};
 use planner::expr::Expr;
@@ -20,6 +22,7 @@ use types::Value;
 const DEPTH_MAX: usize = 100;
 /// Steps between two looks whether the statement was killed.
 const STEPS_PER_LOOK: usize = 64;
+
 /// Steps of a pattern that goes back and forth.
 const PATTERN_STEPS_MAX: usize = 1_000_000;
 
@@ -99,6 +102,40 @@ fn list<'s>(schema: View<'s>, keyword: &str) -> Result<Option<View<'s>>> {
     Ok(schema.get(keyword)?.filter(|view| view.is_array()))
 }
 
+/// Whether `required` or `dependencies` names a member.
+fn is_named(schema: View<'_>, name: &str) -> Result<bool> {
+    let has_it = |names: View<'_>| -> Result<bool> {
+        for one in names.iter_elements()? {
+            if one?.as_str()? == Some(name) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    if let Some(names) = list(schema, "required")?
+        && has_it(names)?
+    {
+        return Ok(true);
+    }
+    let Some(dependencies) = object(schema, "dependencies")? else { return Ok(false) };
+    for dependency in dependencies.iter_members()? {
+        let (of, wants) = dependency?;
+        if of == name || wants.is_array() && has_it(wants)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// An integer.
+fn integer(view: View<'_>) -> Result<Option<i128>> {
+    Ok(match view.scalar()? {
+        Some(Json::Int(n)) => Some(i128::from(n)),
+        Some(Json::UInt(n)) => Some(i128::from(n)),
+        _ => None,
+    })
+}
+
 /// A keyword's value, where it is an object.
 fn object<'s>(schema: View<'s>, keyword: &str) -> Result<Option<View<'s>>> {
     Ok(schema.get(keyword)?.filter(|view| view.is_object()))
@@ -113,6 +150,21 @@ fn has_type(value: View<'_>, name: &str) -> Result<bool> {
         Kind::Number => name == "number" || name == "integer" && matches!(value.scalar()?, Some(Json::Int(_) | Json::UInt(_))),
         _ => name == "string",
     })
+}
+
+/// Whether a number is a multiple; so is every one of what is no step.
+fn is_multiple(value: View<'_>, step: View<'_>) -> Result<bool> {
+    if let (Some(value), Some(step)) = (integer(value)?, integer(step)?) {
+        return Ok(step <= 0 || value % step == 0);
+    }
+    let (Some(value), Some(step)) = (number(value)?, number(step)?) else { return Ok(true) };
+    if step <= 0.0 {
+        return Ok(true);
+    }
+    // 0.3 is three times 0.1, though the doubles are not: as much as a quotient of doubles may be off.
+    let times = (value / step).abs();
+    let off = (times - times.round()).abs();
+    Ok(off <= (times + times.round()) * f64::EPSILON || off < f64::MIN_POSITIVE)
 }
 
 struct Validator<'s> {
@@ -141,7 +193,7 @@ impl<'s> Validator<'s> {
     /// Whether a text matches; `None` for a pattern that is none.
     fn matches(&mut self, pattern: &'s str, text: &str) -> Result<Option<bool>> {
         self.step()?;
-        let build = || RegexBuilder::new(pattern).backtrack_limit(PATTERN_STEPS_MAX).build().ok();
+        let build = || schema_pattern::read(pattern).and_then(|read| compile(read.pattern, read.depth, PATTERN_STEPS_MAX));
         let regex = self.patterns.entry(pattern).or_insert_with(build);
         Ok(regex.as_ref().map(|regex| regex.is_match(text).unwrap_or(false)))
     }
@@ -286,7 +338,7 @@ impl<'s> Validator<'s> {
 
     /// What may be asked of any value.
     fn check_any(&mut self, schema: View<'s>, value: View<'_>) -> Result<bool> {
-        if let Some(values) = list(schema, "enum")? {
+        if let Some(values) = list(schema, "enum")?.filter(|values| values.len().is_ok_and(|count| count > 0)) {
             let mut found = false;
             for one in values.iter_elements()? {
                 found |= json::compare(one?, value)? == Ordering::Equal;
@@ -298,6 +350,10 @@ impl<'s> Validator<'s> {
         for (keyword, wanted) in [("allOf", usize::MAX), ("anyOf", 0), ("oneOf", 1)] {
             let Some(schemas) = list(schema, keyword)? else { continue };
             let (mut fits, count) = (0, schemas.len()?);
+            if count == 0 {
+                // Nothing is asked.
+                continue;
+            }
             for (at, one) in schemas.iter_elements()?.enumerate() {
                 fits += usize::from(self.below(&[keyword, &at.to_string()], one?, value)?);
             }
@@ -310,7 +366,8 @@ impl<'s> Validator<'s> {
                 return self.fail(keyword);
             }
         }
-        if let Some(other) = object(schema, "not")?
+        // What is no schema is one that everything fits.
+        if let Some(other) = schema.get("not")?
             && self.below(&["not"], other, value)?
         {
             return self.fail("not");
@@ -343,6 +400,10 @@ impl<'s> Validator<'s> {
                         return self.fail_part(name, "patternProperties");
                     }
                 }
+            }
+            // A name that other keywords speak of is a known one in MySQL.
+            if additional.is_some() && !known {
+                known = is_named(schema, name)?;
             }
             match additional {
                 Some(rest) if !known && is_false(rest)? => return self.fail_part(name, "additionalProperties"),
@@ -460,14 +521,9 @@ impl<'s> Validator<'s> {
             }
         }
         if let Some(step) = schema.get("multipleOf")?
-            && let (Some(step), Some(value)) = (number(step)?, number(value)?)
-            && step > 0.0
+            && !is_multiple(value, step)?
         {
-            // 0.3 is three times 0.1.
-            let times = value / step;
-            if (times - times.round()).abs() > 1e-9 * times.abs().max(1.0) {
-                return self.fail("multipleOf");
-            }
+            return self.fail("multipleOf");
         }
         Ok(true)
     }

@@ -1,5 +1,6 @@
 //! JSON_VALUE: a value of a document as an SQL type, or what the statement says instead.
 
+use crate::document_cast::{TWO_TO_63, moment_of_text, time_of_text};
 use crate::errors::{Error, out_of_range};
 use crate::exec::Exec;
 use crate::functions::json_functions::unquoted;
@@ -10,7 +11,7 @@ use json::View;
 use mysql_error::SqlError;
 use planner::expr::{CastTo, Expr, ExprKind};
 use planner::func::Func;
-use types::{Collation, Decimal, Value};
+use types::{Collation, Decimal, SqlMode, Value};
 
 /// What the arguments say of a missing or wrong value, as the binder wrote it down.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,11 +39,14 @@ impl Exec<'_> {
         let document = match self.document_arg(Func::JsonValue, args, 0) {
             Ok(document) => document,
             // A text that is no document is an error of the value; an argument of another type one of the statement.
-            Err(Error::Sql(e)) if matches!(e.code, 3141 | 3157) && wrong != Instead::Error => return self.value_instead(wrong, on_error),
+            Err(Error::Sql(e)) if e.code == 3141 && wrong != Instead::Error => {
+                self.warn(e.code, e.message);
+                return self.value_instead(wrong, on_error);
+            }
             Err(e) => return Err(e),
         };
         let (Some(document), Some(path)) = (document, path) else { return Ok(Value::Null) };
-        let found = path.find(View::new(&document))?;
+        let found = path.find(View::new(&document), &|| self.check_cancel())?;
         match found.as_slice() {
             [] if empty == Instead::Error => Err(refused(3966, b"22035", "No value was found by 'json_value' on the specified path.")),
             [] => self.value_instead(empty, on_empty),
@@ -88,59 +92,95 @@ impl Exec<'_> {
     }
 
     fn scalar_as(&self, value: Value, target: CastTo) -> Option<Value> {
-        let context = &*self.context;
-        // A string must be a number to its end, without spaces.
-        let number = match &value {
+        match target {
+            CastTo::Signed | CastTo::Unsigned | CastTo::Year => self.whole_as(&value, target),
+            CastTo::Decimal { precision, scale } => {
+                let decimal = match &value {
+                    // Blanks may stand around it.
+                    Value::Bytes(text) => {
+                        let text = text.trim_ascii();
+                        let parsed = types::parse_double(text);
+                        let is_number = !text.is_empty() && parsed.consumed == text.len() && !parsed.overflow;
+                        is_number.then(|| Decimal::parse(text).value)?
+                    }
+                    Value::Double(v) => Decimal::from_f64(*v).unwrap_or_else(|| Decimal::max_value(65, 0)),
+                    other => self.decimal_of(other)?,
+                };
+                // Rounding may carry it past the type.
+                let fits = decimal.truncate(i32::from(scale)).fits(u32::from(precision), scale);
+                fits.then(|| decimal.rescale(scale).map(Value::Decimal))?
+            }
+            CastTo::Double => self.double_of(&value).map(Value::Double),
+            CastTo::Float => {
+                let float = self.double_of(&value)? as f32;
+                float.is_finite().then_some(Value::Float(float))
+            }
+            CastTo::Date | CastTo::DateTime { .. } | CastTo::Time { .. } => self.moment_as(&value, target),
+            CastTo::Json | CastTo::Char { .. } | CastTo::Binary { .. } => None,
+        }
+    }
+
+    fn decimal_of(&self, value: &Value) -> Option<Decimal> {
+        if document::is_moment(value) {
+            return None;
+        }
+        convert::number(value, &*self.context).as_ref().and_then(convert::number_decimal)
+    }
+
+    fn double_of(&self, value: &Value) -> Option<f64> {
+        match value {
+            // An empty text is zero; blanks may stand before a number only.
             Value::Bytes(text) => {
                 let parsed = types::parse_double(text);
-                let whole = !text.is_empty() && parsed.consumed == text.len() && !parsed.overflow && !text[0].is_ascii_whitespace();
-                whole.then(|| (Decimal::parse(text).value, parsed.value))
+                (parsed.consumed == text.len() && !parsed.overflow).then_some(parsed.value)
             }
-            Value::Date(_) | Value::Time(_) | Value::DateTime(_) => None,
-            Value::Double(v) => Some((Decimal::from_f64(*v).unwrap_or_else(|| Decimal::max_value(65, 0)), *v)),
-            other => convert::number(other, context)
-                .as_ref()
-                .map(|n| (convert::number_decimal(n).unwrap_or(Decimal::ZERO), convert::number_f64(n))),
+            Value::Double(v) => Some(*v),
+            value if document::is_moment(value) => None,
+            other => convert::number(other, &*self.context).as_ref().map(convert::number_f64),
+        }
+    }
+
+    fn whole_as(&self, value: &Value, target: CastTo) -> Option<Value> {
+        let number = match value {
+            Value::Bytes(text) => {
+                let text = text.trim_ascii_start();
+                let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+                let is_whole = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
+                is_whole.then(|| Decimal::parse(text).value)?
+            }
+            // Halves of doubles go to the even neighbour, as where they are cast; what is no signed integer is none.
+            Value::Double(v) if (-TWO_TO_63..TWO_TO_63).contains(v) => Decimal::from_f64(v.round_ties_even())?,
+            Value::Double(_) => return None,
+            other => self.decimal_of(other)?.round(0),
         };
         match target {
-            CastTo::Signed | CastTo::Unsigned | CastTo::Year => {
-                let (decimal, double) = number?;
-                let digits_only = |text: &[u8]| text.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-');
-                if matches!(&value, Value::Bytes(text) if !digits_only(text)) || double.abs() > 2e19 {
-                    return None;
-                }
-                // Halves of doubles go to the even neighbour, as where they are cast.
-                let rounded =
-                    if matches!(value, Value::Double(_)) { Decimal::from_f64(double.round_ties_even())? } else { decimal.round(0) };
-                match target {
-                    CastTo::Signed => rounded.to_i64().ok().map(Value::Int),
-                    CastTo::Unsigned => rounded.to_u64().ok().map(Value::UInt),
-                    _ => rounded.to_u64().ok().filter(|year| *year == 0 || (1901..=2155).contains(year)).map(Value::UInt),
-                }
+            CastTo::Signed => number.to_i64().ok().map(Value::Int),
+            CastTo::Unsigned => number.to_u64().ok().map(Value::UInt),
+            _ => number.to_u64().ok().filter(|year| *year == 0 || (1901..=2155).contains(year)).map(Value::UInt),
+        }
+    }
+
+    /// A moment, of which digits that the type has not are cut off.
+    fn moment_as(&self, value: &Value, target: CastTo) -> Option<Value> {
+        let context = &*self.context;
+        match (value, target) {
+            (Value::Bytes(text), CastTo::Time { .. }) => drop(time_of_text(text)?),
+            (Value::Bytes(text), CastTo::DateTime { .. }) => {
+                let parsed = types::parse_datetime_full(text, context.sql_mode()).filter(|parsed| !parsed.truncated)?;
+                let has_time = parsed.has_time && !text.contains(&b'T') || text.iter().all(u8::is_ascii_digit);
+                has_time.then_some(())?;
             }
-            CastTo::Decimal { precision, scale } => {
-                let decimal = number?.0.rescale(scale)?;
-                decimal.fits(u32::from(precision), scale).then_some(Value::Decimal(decimal))
+            (Value::Bytes(text), _) => drop(moment_of_text(text, context.sql_mode())?),
+            (Value::Time(_), CastTo::Time { .. }) | (Value::Date(_) | Value::DateTime(_), CastTo::Date | CastTo::DateTime { .. }) => {}
+            _ => return None,
+        }
+        let cut = SqlMode::TIME_TRUNCATE_FRACTIONAL;
+        match target {
+            CastTo::Time { fraction } => convert::to_time(value, context).map(|time| Value::Time(round_time(time, fraction, cut))),
+            CastTo::DateTime { fraction } => {
+                convert::to_datetime(value, context).map(|at| Value::DateTime(round_datetime(at, fraction, cut)))
             }
-            CastTo::Double => number.map(|(_, double)| Value::Double(double)),
-            CastTo::Float => {
-                number.map(|(_, double)| Value::Float(double as f32)).filter(|v| !matches!(v, Value::Float(f) if f.is_infinite()))
-            }
-            CastTo::Date | CastTo::DateTime { .. } | CastTo::Time { .. } => {
-                if !matches!(value, Value::Bytes(_) | Value::Date(_) | Value::Time(_) | Value::DateTime(_)) {
-                    return None;
-                }
-                match target {
-                    CastTo::Time { fraction } => {
-                        convert::to_time(&value, context).map(|time| Value::Time(round_time(time, fraction, context.sql_mode())))
-                    }
-                    CastTo::DateTime { fraction } => {
-                        convert::to_datetime(&value, context).map(|at| Value::DateTime(round_datetime(at, fraction, context.sql_mode())))
-                    }
-                    _ => convert::to_datetime(&value, context).map(|at| Value::Date(at.date())),
-                }
-            }
-            CastTo::Json | CastTo::Char { .. } | CastTo::Binary { .. } => None,
+            _ => convert::to_datetime(value, context).map(|at| Value::Date(at.date())),
         }
     }
 }

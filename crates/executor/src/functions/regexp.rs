@@ -24,6 +24,31 @@ const SUBJECT_BYTES: usize = 64 << 10;
 const BACKTRACK_PER_BYTE: usize = 4;
 /// Bytes that a compiled pattern may take.
 const COMPILED_BYTES_MAX: usize = 8 << 20;
+/// Groups within one another that are compiled on the stack of the statement.
+const DEPTH_HERE_MAX: usize = 5;
+/// Stack for deeper ones: the library takes some 5 KiB for a group within another, more in unoptimised code, and refuses the 64th.
+const DEEP_STACK_BYTES: usize = 8 << 20;
+
+/// Compiles a pattern with so many groups within one another; `None` for one that the library does not take. It works recursively, so that deep ones
+/// need more stack than a connection has.
+pub(super) fn compile(pattern: String, depth: usize, steps_max: usize) -> Option<Regex> {
+    if depth > DEPTH_HERE_MAX { compile_deep(pattern, steps_max) } else { build(&pattern, steps_max) }
+}
+
+fn build(pattern: &str, steps_max: usize) -> Option<Regex> {
+    RegexBuilder::new(pattern)
+        .backtrack_limit(steps_max)
+        .delegate_size_limit(COMPILED_BYTES_MAX)
+        .delegate_dfa_size_limit(COMPILED_BYTES_MAX)
+        .build()
+        .ok()
+}
+
+#[cold]
+fn compile_deep(pattern: String, steps_max: usize) -> Option<Regex> {
+    let thread = sync::thread::Builder::new().name("pattern".to_owned()).stack_size(DEEP_STACK_BYTES);
+    thread.spawn(move || build(&pattern, steps_max)).ok()?.join().ok()?
+}
 
 /// Compiled patterns of a statement.
 #[derive(Default)]
@@ -46,12 +71,7 @@ impl Patterns {
             return Ok(Arc::clone(pattern));
         }
         let translated = translate(text, flags)?;
-        let built = RegexBuilder::new(&translated.pattern)
-            .backtrack_limit(steps_max)
-            .delegate_size_limit(COMPILED_BYTES_MAX)
-            .delegate_dfa_size_limit(COMPILED_BYTES_MAX)
-            .build();
-        let regex = built.map_err(|_| illegal_argument())?;
+        let regex = compile(translated.pattern, translated.depth, steps_max).ok_or_else(illegal_argument)?;
         let pattern = Arc::new(Pattern { regex, group_count: translated.group_count });
         if self.kept.len() == KEPT_MAX {
             self.kept.remove(0);
@@ -337,4 +357,75 @@ fn write_replacement(replacement: &str, groups: &Captures<'_, str>, group_count:
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::functions::schema_pattern;
+
+    /// A small part of what a statement has left of its stack wherever it calls a function (`planner::STACK_BYTES_MAX`).
+    const STACK_BYTES: usize = 64 << 10;
+
+    fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
+        sync::thread::Builder::new().stack_size(STACK_BYTES).spawn(work).expect("a thread").join().expect("no panic");
+    }
+
+    #[test]
+    fn patterns_nested_to_any_depth_fit_a_small_stack() {
+        for (open, close) in [
+            ("(", ")"),
+            ("(a|(?=a)", ")"),
+            ("(?=a", ")"),
+            ("(?:a|b(?:", ")*)+?"),
+            ("(?<=a|", ")"),
+            ("(a*(?!b)", ")*"),
+            ("(?>a|", ")?"),
+            ("((", ")\\1)"),
+        ] {
+            let mut compiled = 0;
+            for depth in 1..=210 {
+                let text = format!("{}a{}", open.repeat(depth), close.repeat(depth));
+                let done = Arc::new(sync::atomic::AtomicU32::new(0));
+                let count = Arc::clone(&done);
+                on_a_small_stack(move || {
+                    if let Ok(translated) = translate(&text, Flags::default()) {
+                        let regex = compile(translated.pattern, translated.depth, BACKTRACK_MAX);
+                        if regex.is_some_and(|regex| regex.is_match("aaaa").is_ok()) {
+                            count.fetch_add(1, sync::atomic::Ordering::Relaxed);
+                        }
+                    }
+                    let _ = schema_pattern::read(&text).and_then(|read| compile(read.pattern, read.depth, BACKTRACK_MAX));
+                });
+                compiled += done.load(sync::atomic::Ordering::Relaxed);
+            }
+            assert!(compiled >= 28, "{open}: {compiled}");
+        }
+    }
+
+    #[test]
+    fn what_repeats_without_groups_fits_a_small_stack() {
+        for (text, end) in [
+            ("[", "a"),
+            ("[^a", "]"),
+            ("a|", "a"),
+            ("a{2}", ""),
+            ("(?i)", "a"),
+            ("a+?", ""),
+            ("\\g<1>(a)", ""),
+            ("(a\\g<2>)", "(b)"),
+            ("$", ""),
+            ("^", ""),
+            ("\\Q(", ""),
+        ] {
+            for count in [1, 2, 30, 100, 199, 250, 5000] {
+                let text = format!("{}{}", text.repeat(count), end.repeat(if end == "]" { count } else { 1 }));
+                on_a_small_stack(move || {
+                    let _ = translate(&text, Flags { multi_line: true, line_end_last: true, ..Flags::default() })
+                        .map(|t| compile(t.pattern, t.depth, BACKTRACK_MAX));
+                    let _ = schema_pattern::read(&text).and_then(|read| compile(read.pattern, read.depth, BACKTRACK_MAX));
+                });
+            }
+        }
+    }
 }

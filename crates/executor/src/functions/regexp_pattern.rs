@@ -29,6 +29,8 @@ pub struct Flags {
 const COUNT_MAX: u64 = i32::MAX as u64;
 /// Deepest nesting of groups and sets.
 const DEPTH_MAX: usize = 200;
+/// Groups within one another that `$` and `^` are written as.
+const OWN_DEPTH: usize = 2;
 
 fn error(code: u16, message: &str) -> SqlError {
     SqlError::with_message(code, message.to_owned())
@@ -94,6 +96,8 @@ struct Translator<'p> {
     /// `(?x)`.
     comments: bool,
     groups: Vec<Group>,
+    /// Most groups within one another.
+    depth: usize,
     group_count: u32,
     names: Vec<String>,
     /// Highest group that a `\1` names.
@@ -110,6 +114,8 @@ pub struct Translated {
     pub pattern: String,
     /// Groups in it.
     pub group_count: u32,
+    /// Of those, and of what is written as one, within one another.
+    pub depth: usize,
 }
 
 /// Translates a pattern.
@@ -124,6 +130,7 @@ pub fn translate(pattern: &str, flags: Flags) -> Result<Translated, SqlError> {
         flags,
         comments: false,
         groups: Vec::new(),
+        depth: 0,
         group_count: 0,
         names: Vec::new(),
         referred: 0,
@@ -134,7 +141,7 @@ pub fn translate(pattern: &str, flags: Flags) -> Result<Translated, SqlError> {
         translator.out.push_str("(?i)");
     }
     translator.run()?;
-    Ok(Translated { pattern: translator.out, group_count: translator.group_count })
+    Ok(Translated { pattern: translator.out, group_count: translator.group_count, depth: translator.depth + OWN_DEPTH })
 }
 
 impl Translator<'_> {
@@ -262,7 +269,7 @@ impl Translator<'_> {
         if !self.eat("?") {
             self.group_count += 1;
             self.out.push('(');
-            self.groups.push(group);
+            self.enter(group);
             return Ok(());
         }
         for (word, look_behind) in [(":", false), (">", false), ("=", false), ("!", false), ("<=", true), ("<!", true)] {
@@ -270,7 +277,7 @@ impl Translator<'_> {
                 group.look_behind |= look_behind;
                 self.out.push_str("(?");
                 self.out.push_str(word);
-                self.groups.push(group);
+                self.enter(group);
                 return Ok(());
             }
         }
@@ -288,10 +295,15 @@ impl Translator<'_> {
             self.out.push_str(&name);
             self.out.push('>');
             self.names.push(name);
-            self.groups.push(group);
+            self.enter(group);
             return Ok(());
         }
         self.modes(group)
+    }
+
+    fn enter(&mut self, group: Group) {
+        self.groups.push(group);
+        self.depth = self.depth.max(self.groups.len());
     }
 
     /// `(?i)`, `(?i-s:…)`.
@@ -314,7 +326,7 @@ impl Translator<'_> {
                     });
                     self.out.push(end);
                     if end == ':' {
-                        self.groups.push(group);
+                        self.enter(group);
                     }
                     return Ok(());
                 }

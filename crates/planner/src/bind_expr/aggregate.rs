@@ -27,10 +27,10 @@ impl<'c> Binder<'c> {
             return Err(codes::invalid_group_func_use());
         }
         scope.in_aggregate = true;
-        let args = if matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject) {
-            self.document_args(call.args)
-        } else {
-            self.exprs(call.args)
+        let args = match kind {
+            AggregateKind::JsonArray => self.document_args(call.args),
+            AggregateKind::JsonObject => self.names_and_documents(call.args),
+            _ => self.exprs(call.args),
         };
         let order = args.and_then(|args| {
             let mut order = Vec::with_capacity(call.order_by.len());
@@ -95,7 +95,9 @@ impl<'c> Binder<'c> {
     ) -> Result<Aggregate> {
         use AggregateKind as K;
         if matches!(kind, K::Sum | K::Avg | K::BitAnd | K::BitOr | K::BitXor | K::StdPop | K::StdSamp | K::VarPop | K::VarSamp) {
-            args = args.into_iter().map(member_number).map(|e| self.document_number(e)).collect();
+            let of_bits = matches!(kind, K::BitAnd | K::BitOr | K::BitXor);
+            let number = |e| if of_bits { self.document_bits(e) } else { self.document_number(e) };
+            args = args.into_iter().map(member_number).map(number).collect();
         }
         let first = args.first().map(|a| a.ty.clone()).unwrap_or_else(ColumnType::bigint);
         let ty = match kind {

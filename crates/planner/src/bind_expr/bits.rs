@@ -18,7 +18,16 @@ impl<'c> Binder<'c> {
     /// The operand of `~`.
     pub(super) fn bits(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
         let operand = self.expr(e)?;
-        if has_bits_of_bytes(&operand) { Ok(operand) } else { Ok(self.as_number(operand, e)) }
+        if has_bits_of_bytes(&operand) { Ok(operand) } else { Ok(self.as_whole(operand, e)) }
+    }
+
+    /// A number for bit operations; `e` is its text.
+    fn as_whole(&mut self, operand: Expr, e: &ast::Expr<'_>) -> Expr {
+        if operand.ty.kind == TypeKind::Json {
+            let named = self.named_document(operand, e);
+            return self.document_bits(named);
+        }
+        self.as_number(operand, e)
     }
 
     /// `a op right`; `a` was written as `of`, unless it is itself the result of an operator.
@@ -28,10 +37,10 @@ impl<'c> Binder<'c> {
         let bytes =
             has_bits_of_bytes(&a) && (shift || self.goes_with_bytes(&b)) || has_bits_of_bytes(&b) && !shift && self.goes_with_bytes(&a);
         let a = match of {
-            Some(e) if !bytes => self.as_number(a, e),
+            Some(e) if !bytes => self.as_whole(a, e),
             _ => a,
         };
-        let b = if bytes && !shift { b } else { self.as_number(b, right) };
+        let b = if bytes && !shift { b } else { self.as_whole(b, right) };
         let ty = if bytes {
             let sides = if shift { vec![&a] } else { vec![&a, &b] };
             ColumnType { nullable: a.ty.nullable || b.ty.nullable, ..byte_type(&sides) }

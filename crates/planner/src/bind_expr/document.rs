@@ -30,12 +30,25 @@ impl<'c> Binder<'c> {
     pub(super) fn document_operand(&mut self, bound: Expr, e: &ast::Expr<'_>) -> Expr {
         match e.kind {
             ast::ExprKind::Literal(ast::Literal::Bool(truth)) => boolean(truth),
-            _ => bound,
+            _ => self.bytes_as_document(bound),
         }
+    }
+
+    /// Bytes beside a document are a document of bytes, which no text and no number equals.
+    pub(super) fn bytes_as_document(&mut self, e: Expr) -> Expr {
+        let is_bytes =
+            e.ty.kind == TypeKind::Bit || e.ty.kind.is_string() && e.ty.kind != TypeKind::Json && e.ty.collation == Collation::Binary;
+        if is_bytes { self.cast_to(e, CastTo::Json) } else { e }
     }
 
     pub(super) fn document_args(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
         list.iter().map(|e| self.document_arg(e)).collect()
+    }
+
+    /// Names and documents in turns.
+    pub(super) fn names_and_documents(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
+        let bind = |(at, e): (usize, &ast::Expr<'_>)| if at.is_multiple_of(2) { self.expr(e) } else { self.document_arg(e) };
+        list.iter().enumerate().map(bind).collect()
     }
 
     /// A call whose result is NULL also where a path leads nowhere.
@@ -113,6 +126,15 @@ impl<'c> Binder<'c> {
         }
         let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::double() };
         Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Double), ty }
+    }
+
+    /// What a document counts as in bit operations: an integer, of which a double has not all bits.
+    pub(super) fn document_bits(&self, e: Expr) -> Expr {
+        if e.ty.kind != TypeKind::Json {
+            return e;
+        }
+        let ty = ColumnType { nullable: e.ty.nullable, ..ColumnType::bigint() };
+        Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Signed), ty }
     }
 
     /// CASE with an operand compares documents by their text, with numbers as numbers, never as documents: `CASE j WHEN 'null' …` finds the

@@ -73,7 +73,11 @@ impl<'c> Binder<'c> {
             if name == "json_merge" {
                 self.warnings.push(codes::warn_deprecated_syntax("JSON_MERGE", "JSON_MERGE_PRESERVE/JSON_MERGE_PATCH").into());
             }
-            let args = self.document_args(call.args)?;
+            let args = match info.func {
+                // What names are made of is text: there TRUE is the number 1.
+                Func::JsonObject => self.names_and_documents(call.args)?,
+                _ => self.document_args(call.args)?,
+            };
             return self.document_function(info.func, info.returns, args);
         }
         let mut args = match info.func {
@@ -81,6 +85,14 @@ impl<'c> Binder<'c> {
             Func::Char => call.args.iter().map(|arg| self.number(arg)).collect::<Result<Vec<_>>>()?,
             _ => self.exprs(call.args)?,
         };
+        if let (Func::NullIf, [_, other]) = (info.func, call.args)
+            && args[0].ty.kind == TypeKind::Json
+        {
+            replace(&mut args[1], |bound| self.document_operand(bound, other));
+        }
+        if let (Func::If, [condition, ..]) = (info.func, call.args) {
+            replace(&mut args[0], |bound| self.as_choice(bound, condition));
+        }
         if info.func == Func::WeightString && !args.is_empty() {
             charsets::weighed(&mut args, call.charset)?;
         }

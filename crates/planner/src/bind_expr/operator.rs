@@ -130,7 +130,14 @@ impl<'c> Binder<'c> {
             if l.len() != r.len() {
                 return Err(codes::operand_columns(l.len()));
             }
-            let (a, b) = (self.exprs(l)?, self.exprs(r)?);
+            let (mut a, mut b) = (self.exprs(l)?, self.exprs(r)?);
+            for ((x, of_x), (y, of_y)) in a.iter_mut().zip(*l).zip(b.iter_mut().zip(*r)) {
+                match (x.ty.kind, y.ty.kind) {
+                    (TypeKind::Json, _) => replace(y, |e| self.document_operand(e, of_y)),
+                    (_, TypeKind::Json) => replace(x, |e| self.document_operand(e, of_x)),
+                    _ => {}
+                }
+            }
             let (a, b): (Vec<Expr>, Vec<Expr>) = a.into_iter().zip(b).map(|(x, y)| members_beside_numbers(x, y)).unzip();
             let collations = a.iter().zip(&b).map(|(x, y)| self.collation_of(&[x, y])).collect::<Result<Vec<_>>>()?;
             if matches!(op, CmpOp::Eq) {
@@ -245,7 +252,11 @@ impl<'c> Binder<'c> {
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
         let mut operand = self.expr(operand)?;
-        let list: Vec<Expr> = self.exprs(list)?.into_iter().map(|e| self.beside_members(e, &operand)).collect();
+        let mut items = self.exprs(list)?;
+        if operand.ty.kind == TypeKind::Json {
+            items.iter_mut().zip(list).for_each(|(item, of)| replace(item, |e| self.document_operand(e, of)));
+        }
+        let list: Vec<Expr> = items.into_iter().map(|e| self.beside_members(e, &operand)).collect();
         let (numbers, count) = (list.iter().filter(|e| typing::is_number(&e.ty)).count(), list.len());
         if numbers == count {
             operand = member_number(operand);
@@ -314,7 +325,7 @@ impl<'c> Binder<'c> {
         let operand = case.operand.as_ref().map(|o| self.expr(o)).transpose()?;
         let mut branches = Vec::with_capacity(case.whens.len());
         for (when, then) in case.whens {
-            let when = if operand.is_some() { self.expr(when)? } else { self.condition(when)? };
+            let when = if operand.is_some() { self.expr(when)? } else { self.choice(when)? };
             branches.push((when, self.expr(then)?));
         }
         let mut operand = self.case_of_documents(operand, &mut branches);
@@ -355,6 +366,21 @@ impl<'c> Binder<'c> {
 
     pub(super) fn truths(&mut self, list: &[ast::Expr<'_>]) -> Result<Vec<Expr>> {
         list.iter().map(|e| self.condition(e)).collect()
+    }
+
+    /// A condition of IF or CASE WHEN: there a document is true by its number, and not because it is another one than 0.
+    pub(super) fn choice(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
+        let condition = self.expr(e)?;
+        Ok(self.as_choice(condition, e))
+    }
+
+    /// The same of what is bound already; `e` is its text.
+    pub(super) fn as_choice(&mut self, condition: Expr, e: &ast::Expr<'_>) -> Expr {
+        if condition.ty.kind == TypeKind::Json {
+            let named = self.named_document(condition, e);
+            return self.document_number(named);
+        }
+        member_number(condition)
     }
 
     /// An expression whose truth is asked: ENUM and SET are true by their number.

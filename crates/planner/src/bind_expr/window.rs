@@ -302,8 +302,11 @@ impl<'c> Binder<'c> {
         if call.distinct {
             return Err(codes::not_supported_yet("<window function>(DISTINCT ..)"));
         }
-        let documents = matches!(kind, AggregateKind::JsonArray | AggregateKind::JsonObject);
-        let args = self.in_window_arguments(|b| if documents { b.document_args(call.args) } else { b.exprs(call.args) })?;
+        let args = self.in_window_arguments(|b| match kind {
+            AggregateKind::JsonArray => b.document_args(call.args),
+            AggregateKind::JsonObject => b.names_and_documents(call.args),
+            _ => b.exprs(call.args),
+        })?;
         let aggregate = self.aggregate_of(call, kind, args, Vec::new())?;
         let ty = aggregate.ty.clone();
         self.over(over, WindowFunction::Aggregate(aggregate), ty)

@@ -37,7 +37,8 @@ pub fn run(options: &SalvageOptions) -> ExitCode {
                 0 => String::new(),
                 count => format!(", {count} rows that were not committed are in comments"),
             };
-            eprintln!("{} tables, {} rows{broken}{unfinished}{lost}", done.tables, done.rows);
+            let views = if done.views > 0 { format!(", {} views", done.views) } else { String::new() };
+            eprintln!("{} tables{views}, {} rows{broken}{unfinished}{lost}", done.tables, done.rows);
             ExitCode::from(u8::from(report.errors() > 0))
         }
         Err(error) => {
@@ -52,7 +53,8 @@ fn write(options: &SalvageOptions, report: &Report) -> Result<SalvageReport, Box
     let scratch = options.temp.clone().unwrap_or_else(std::env::temp_dir);
     session::begin_expressions();
     let source = Source { disk: Arc::new(disk), scratch: &scratch };
-    let salvage = |out: &mut dyn Write| check::salvage(&source, &session::create_table_text, out, report);
+    let texts = check::Texts { table: &session::create_table_text, view: &session::whole_view_text };
+    let salvage = |out: &mut dyn Write| check::salvage(&source, &texts, out, report);
     if options.to == Path::new("-") {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());
         let done = salvage(&mut out)?;

@@ -229,7 +229,7 @@ impl<'a> RowConverter<'a> {
                             return Err(codes::invalid_use_of_null());
                         }
                         let value = if matches!(value, Value::Json(_)) || column.ty.kind == types::TypeKind::Json {
-                            document(value, column, self.rows, &self.new.name)?
+                            document(value, column, self.rows, &self.new.name, mode, &mut self.warnings)?
                         } else {
                             value
                         };
@@ -275,13 +275,30 @@ fn recoded(old: &ColumnType, new: &ColumnType) -> Option<Charset> {
 }
 
 /// A value for a JSON column, or a document for another one.
-fn document(value: Value, column: &catalog::ColumnDef, row: u64, table: &str) -> Result<Value, SqlError> {
-    executor::document_for_column(value, &column.ty, &column.name, row).map_err(|error| {
-        match executor::document_error_with_table(error, table) {
-            executor::Error::Sql(error) => error,
-            executor::Error::Engine(_) => codes::out_of_resources(),
-        }
-    })
+fn document(
+    value: Value,
+    column: &catalog::ColumnDef,
+    row: u64,
+    table: &str,
+    mode: SqlMode,
+    warnings: &mut Vec<Warning>,
+) -> Result<Value, SqlError> {
+    let named = |error| match executor::document_error_with_table(error, table) {
+        executor::Error::Sql(error) => error,
+        executor::Error::Engine(_) => codes::out_of_resources(),
+    };
+    let ty = &column.ty;
+    let Value::Json(document) = &value else { return executor::document_for_column(value, &column.name).map_err(named) };
+    if ty.kind == TypeKind::Json {
+        return executor::document_for_column(value, &column.name).map_err(named);
+    }
+    let (value, wrong) = executor::document_for_other_column(document, ty, mode, &column.name, row).map_err(named)?;
+    match wrong {
+        Some(error) if mode.is_strict() => return Err(error),
+        Some(error) => warnings.push(error.into()),
+        None => {}
+    }
+    Ok(if value.is_null() && !ty.nullable { implicit_default(ty) } else { value })
 }
 
 fn is_zero(value: &Value) -> bool {

@@ -122,6 +122,8 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
                 // How wide its values are is no property of a column.
                 kind if kind.is_integer() && !ty.zerofill => ColumnType { nullable, unsigned: ty.unsigned, ..ColumnType::new(kind) },
                 TypeKind::Year => ColumnType { nullable, ..ColumnType::new(TypeKind::Year) },
+                // It can have no default.
+                TypeKind::Json => ColumnType { nullable: true, ..ty },
                 // A hexadecimal literal says that it is unsigned.
                 kind if kind.is_string() => {
                     let ty = ColumnType { unsigned: false, ..ty };

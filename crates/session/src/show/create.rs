@@ -48,9 +48,9 @@ pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
     definition(head, &entry.def, entry.storage.auto_increment(), quotes)
 }
 
-/// The statement for a table whose storage is not open: the name always in backquotes, no AUTO_INCREMENT value.
-pub fn create_table_text(def: &TableDef) -> String {
-    definition("CREATE TABLE", def, 1, Quotes { always: true, mode: SqlMode::NONE, generated_keys: true })
+/// The statement for a table whose storage is not open: the name always in backquotes, `next` where its AUTO_INCREMENT goes on.
+pub fn create_table_text(def: &TableDef, next: u64) -> String {
+    definition("CREATE TABLE", def, next, Quotes { always: true, mode: SqlMode::NONE, generated_keys: true })
 }
 
 fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {

@@ -23,6 +23,7 @@ pub(crate) use processes::{Process, processes};
 pub(crate) use server::{ENGINE, PLUGINS, charsets_by_name};
 pub(crate) use status::{status_list, variable_list};
 pub(crate) use tables::{default_shown, escaped, extra, key_word};
+pub use view::whole_view_text;
 pub(crate) use view::{Describing, ViewColumn, view_columns};
 
 pub(crate) use profiles::rows_of as profile_rows;

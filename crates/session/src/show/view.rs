@@ -151,6 +151,11 @@ pub(crate) fn create_view_text(def: &ViewDef, database: Option<&str>, quoted: im
     out
 }
 
+/// The statement that makes a view, its names with their databases and in backquotes.
+pub fn whole_view_text(def: &ViewDef) -> String {
+    create_view_text(def, None, |name| format!("`{}`", name.replace('`', "``")))
+}
+
 /// SHOW CREATE VIEW, and SHOW CREATE TABLE of a view.
 pub(super) fn create(session: &mut ClientSession, view: &Arc<ViewEntry>) -> Table {
     let mut table = Table::new(&[

@@ -148,8 +148,13 @@ fn parse(text: &[u8]) -> Option<KeptValues> {
     let mut values = KeptValues::new();
     for (name, entry) in variables.iter() {
         let Json::Object(entry) = entry else { return None };
-        let Some(Json::Int(micros)) = entry.get("time") else { return None };
-        let kept = Kept { value: text(entry, "value")?, user: text(entry, "user")?, host: text(entry, "host")?, micros: *micros };
+        let micros = match entry.get("time") {
+            Some(Json::Int(micros)) => *micros,
+            // As large integers are read.
+            Some(Json::UInt(micros)) => i64::try_from(*micros).ok()?,
+            _ => return None,
+        };
+        let kept = Kept { value: text(entry, "value")?, user: text(entry, "user")?, host: text(entry, "host")?, micros };
         values.insert(name.to_owned(), kept);
     }
     Some(values)

@@ -66,10 +66,19 @@ fn comparisons() -> impl Strategy<Value = Comparison> {
     let slice =
         prop::option::of(slice.prop_map(|(transactions, seconds, cpu_seconds)| SliceFigures { transactions, seconds, cpu_seconds }))
             .boxed();
-    (words(), any::<usize>(), prop::collection::vec(words(), 0..4)).prop_flat_map(move |(workload, connections, servers)| {
-        let rounds = prop::collection::vec(prop::collection::vec(slice.clone(), servers.len()), 0..4);
-        rounds.prop_map(move |rounds| Comparison { workload: workload.clone(), connections, servers: servers.clone(), rounds })
-    })
+    let settings = prop::collection::btree_map(words(), words(), 0..3);
+    (words(), settings, any::<usize>(), prop::collection::vec(words(), 0..4)).prop_flat_map(
+        move |(workload, settings, connections, servers)| {
+            let rounds = prop::collection::vec(prop::collection::vec(slice.clone(), servers.len()), 0..4);
+            rounds.prop_map(move |rounds| Comparison {
+                workload: workload.clone(),
+                settings: settings.clone(),
+                connections,
+                servers: servers.clone(),
+                rounds,
+            })
+        },
+    )
 }
 
 fn soaks() -> impl Strategy<Value = Soak> {

@@ -9,6 +9,8 @@ pub(super) use conditions::check;
 pub(super) use data::prepare;
 pub use transactions::Tpcc;
 
+use crate::blocking::Blocking;
+use crate::options::Size;
 use crate::random::Random;
 use std::time::Duration;
 
@@ -18,6 +20,19 @@ const NEW_ORDER: usize = 0;
 const PAYMENT: usize = 1;
 const ORDER_STATUS: usize = 2;
 const DELIVERY: usize = 3;
+
+/// An error where items or customers are others than those that the tables were prepared for: transactions would find nothing, and rates be those of
+/// another workload.
+pub(super) fn probe(control: &mut Blocking, size: &Size) -> Result<(), String> {
+    for (query, table, option, count) in [
+        ("SELECT MAX(i_id) FROM item", "item", "items", size.items),
+        ("SELECT MAX(c_id) FROM customer WHERE c_w_id=1 AND c_d_id=1", "customer", "customers", size.customers),
+    ] {
+        let found = control.number(query).map_err(|why| format!("{why}; `altiplano bench prepare --workload tpcc` makes the tables"))?;
+        super::prepared_for(found as u64 == count, table, option, found, count)?;
+    }
+    Ok(())
+}
 
 /// 45, 43, 4, 4, 4 of a hundred.
 pub(super) fn choose(random: &mut Random) -> usize {
