@@ -131,7 +131,7 @@ impl<'c> Binder<'c> {
     pub(super) fn view_body(&mut self, view: &Arc<ViewEntry>, number: u32) -> Result<Bound> {
         self.check_stack()?;
         let arena = parser::Bump::new();
-        let parsed = parser::parse(view.def.query.as_bytes(), parser::SqlMode::default(), &arena).map_err(|_| invalid(view))?;
+        let parsed = parser::parse_view(view.def.query.as_bytes(), &arena).map_err(|_| invalid(view))?;
         let ast::Statement::Query(query) = parsed.statement else { return Err(invalid(view)) };
         let sql = std::mem::replace(&mut self.sql, b"");
         let scopes = std::mem::take(&mut self.scopes);

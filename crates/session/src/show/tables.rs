@@ -126,6 +126,13 @@ pub(crate) fn default_shown(column: &catalog::ColumnDef) -> Option<String> {
     match &column.default {
         DefaultValue::None | DefaultValue::Null => None,
         DefaultValue::Constant(Value::UInt(bits)) if column.ty.kind == TypeKind::Bit => Some(format!("b'{bits:b}'")),
+        // Bytes are told as a number, as far as C would read them.
+        DefaultValue::Constant(Value::Bytes(bytes))
+            if matches!(column.ty.kind, TypeKind::Binary | TypeKind::VarBinary) && !bytes.is_empty() =>
+        {
+            let digits: String = bytes.iter().take_while(|byte| **byte != 0).map(|byte| format!("{byte:02X}")).collect();
+            Some(format!("0x{digits}"))
+        }
         DefaultValue::Constant(value) => default_text(&column.ty, value),
         DefaultValue::CurrentTimestamp => Some(now(&column.ty)),
         DefaultValue::Expression(text) => Some(escaped(text)),
