@@ -308,6 +308,7 @@ errors! {
     ER_SP_FETCH_NO_DATA = 1329 b"02000" sp_fetch_no_data() "No data - zero rows fetched, selected, or processed";
     ER_SP_SUBSELECT_NYI = 1335 b"0A000" sp_subselect_nyi() "Subquery value not supported";
     ER_STMT_NOT_ALLOWED_IN_SF_OR_TRG = 1336 b"0A000" stmt_not_allowed_in_sf_or_trg(statement) "{statement} is not allowed in stored function or trigger";
+    ER_VIEW_NO_EXPLAIN = 1345 b"HY000" view_no_explain() "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     ER_WRONG_OBJECT = 1347 b"HY000" wrong_object(db, name, kind) "'{db}.{name}' is not {kind}";
     ER_NONUPDATEABLE_COLUMN = 1348 b"HY000" nonupdateable_column(column) "Column '{column}' is not updatable";
     ER_VIEW_SELECT_CLAUSE = 1350 b"HY000" view_select_clause(clause) "View's SELECT contains a '{clause}' clause";

@@ -13,6 +13,7 @@ mod function;
 mod json_table;
 mod literal_rows;
 mod load;
+mod parens;
 mod query;
 mod set;
 mod show;
@@ -81,12 +82,23 @@ pub fn parse_parameterised<'a>(sql: &'a [u8], mode: SqlMode, arena: &'a Bump) ->
     Parser::new(sql, mode, arena, Some(Lifter::new())).run()
 }
 
+/// Parses the query of a view, as definitions keep it ([`crate::normalise_query`]).
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_view<'a>(text: &'a [u8], arena: &'a Bump) -> Result<Parsed<'a>, ParseError> {
+    let mut parser = Parser::new(text, SqlMode::default(), arena, None);
+    parser.stored = true;
+    parser.run()
+}
+
 /// Parses a text that is one expression, as definitions keep them ([`crate::normalise`]).
 ///
 /// # Errors
 /// As [`parse`].
 pub fn parse_expression<'a>(text: &'a [u8], arena: &'a Bump) -> Result<Expr<'a>, ParseError> {
     let mut parser = Parser::new(text, SqlMode::default(), arena, None);
+    parser.stored = true;
     let read = |parser: &mut Parser<'a>| {
         parser.bump();
         let expr = parser.expr()?;
@@ -111,6 +123,8 @@ pub(crate) struct Parser<'a> {
     pub param_count: u32,
     /// See [`Parsed::reads_conditions`].
     pub reads_conditions: bool,
+    /// The text is a definition's: earlier versions left parentheses out that are asked for elsewhere.
+    pub stored: bool,
     lifter: Option<Lifter>,
     /// INTO of the query being parsed.
     pub into: Option<&'a SelectInto<'a>>,
@@ -130,6 +144,7 @@ impl<'a> Parser<'a> {
             select_depth: 0,
             param_count: 0,
             reads_conditions: false,
+            stored: false,
             lifter,
             into: None,
             hints: None,

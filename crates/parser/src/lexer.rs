@@ -478,13 +478,32 @@ impl<'a> Lexer<'a> {
                     self.pos = if digits >= 5 { body + digits } else { body };
                     return None;
                 }
-                self.skip_comment(start, body, flags)
+                self.skip_version(start, body, flags)
             }
             b'+' => match memchr::memmem::find(&self.sql[body..], b"*/") {
                 Some(len) => Some(self.token(Tok::Hint, start, body + len + 2, flags)),
                 None => Some(self.token(Tok::Bad, start, self.sql.len(), flags)),
             },
             _ => self.skip_comment(start, body, flags),
+        }
+    }
+
+    /// A comment for another version, with the comments in it.
+    fn skip_version(&mut self, start: usize, mut body: usize, flags: u8) -> Option<Token> {
+        loop {
+            let find = |what: &[u8], from: usize| memchr::memmem::find(self.sql.get(from..).unwrap_or_default(), what).map(|at| from + at);
+            let Some(end) = find(b"*/", body) else { return Some(self.token(Tok::Bad, start, self.sql.len(), flags)) };
+            let inner = find(b"/*", body).filter(|open| *open < end);
+            match inner {
+                None => {
+                    self.pos = end + 2;
+                    return None;
+                }
+                Some(open) => match find(b"*/", open + 2) {
+                    Some(closed) => body = closed + 2,
+                    None => return Some(self.token(Tok::Bad, start, self.sql.len(), flags)),
+                },
+            }
         }
     }
 

@@ -38,12 +38,12 @@ pub use error::ParseError;
 pub use fingerprint::{Fingerprint, LiftedLiteral, LiteralKind, fingerprint};
 pub use grammar::{
     ALIAS_CHARS_MAX, IDENTIFIER_CHARS_MAX, NESTING_MAX, Parsed, SELECT_NESTING_MAX, TREE_HEIGHT_MAX, parse, parse_expression,
-    parse_parameterised,
+    parse_parameterised, parse_view,
 };
 pub use keyword::{is_reserved_word, keywords};
 pub use lift::LIFTED_MAX;
 pub use mode::SqlMode;
-pub use normal::{Found, Normal, QueryNames, columns_in, normalise, normalise_query};
+pub use normal::{Found, Normal, QueryNames, WrittenUnder, columns_in, normalise, normalise_query};
 pub use parameters::parameter_places;
 pub use template::{Template, commas};
 pub use words::mysql_words;

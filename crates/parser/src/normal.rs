@@ -8,15 +8,13 @@
 //! MySQL prints its expressions after it has resolved them: operands of AND, OR, XOR and NOT that are no conditions become comparisons with 0,
 //! NOT is carried inward, and synonyms become one function. What is the same is done here, on the tree.
 
+mod function;
 mod json_table;
 mod query;
 
 pub use query::{Found, QueryNames, normalise_query};
 
-use crate::ast::{
-    AT_TIME_ZONE, BinaryOp, Case, ColumnRef, DataType, DataTypeKind, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, TrimMode,
-    UnaryOp,
-};
+use crate::ast::{AT_TIME_ZONE, BinaryOp, Case, ColumnRef, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, TrimMode, UnaryOp};
 use std::fmt::Write;
 
 /// What stands in an expression, beside its text.
@@ -50,9 +48,18 @@ pub struct Normal {
     pub is_literal: bool,
 }
 
-/// The normal form of an expression. `charset` is the character set of its literals: the connection's.
-pub fn normalise(expr: &Expr<'_>, charset: &str) -> Normal {
-    let mut p = Printer { charset, out: Normal::default(), names: None, hidden: None, exists: false };
+/// What an expression means by the session that writes it: its text says it in full.
+#[derive(Debug, Clone, Copy)]
+pub struct WrittenUnder<'s> {
+    /// The character set of its literals: the connection's.
+    pub charset: &'s str,
+    /// `default_week_format`, of WEEK without a mode.
+    pub week_format: u8,
+}
+
+/// The normal form of an expression.
+pub fn normalise(expr: &Expr<'_>, under: WrittenUnder<'_>) -> Normal {
+    let mut p = Printer { under, out: Normal::default(), names: None, hidden: None, exists: false, nested: 0 };
     p.expr(expr);
     p.out.is_condition = is_condition(expr);
     p.out.is_row = matches!(expr.kind, ExprKind::Row(_));
@@ -172,38 +179,17 @@ fn flatten<'e>(e: &'e Expr<'e>, and: bool, out: &mut Vec<&'e Expr<'e>>) {
     }
 }
 
-/// The name that a function is printed with.
-fn printed_name(name: &str) -> String {
-    let name = name.to_ascii_lowercase();
-    match name.as_str() {
-        "substring" | "mid" => "substr".into(),
-        "lcase" => "lower".into(),
-        "ucase" => "upper".into(),
-        "ceil" => "ceiling".into(),
-        "power" => "pow".into(),
-        "character_length" => "char_length".into(),
-        "octet_length" => "length".into(),
-        "position" => "locate".into(),
-        "day" => "dayofmonth".into(),
-        "atan2" => "atan".into(),
-        "current_date" => "curdate".into(),
-        "current_time" => "curtime".into(),
-        "current_timestamp" | "localtime" | "localtimestamp" => "now".into(),
-        "schema" => "database".into(),
-        "session_user" | "system_user" => "user".into(),
-        _ => name,
-    }
-}
-
 struct Printer<'c> {
-    charset: &'c str,
+    under: WrittenUnder<'c>,
     out: Normal,
     /// In a view's query: what its names mean.
     names: Option<&'c dyn QueryNames>,
     /// A database whose name is left out.
     hidden: Option<&'c str>,
-    /// The next SELECT is that of EXISTS.
+    /// The next SELECT is that of EXISTS, and what `*` is does not matter to it.
     exists: bool,
+    /// Queries around the one that is printed.
+    nested: u32,
 }
 
 impl Printer<'_> {
@@ -233,12 +219,12 @@ impl Printer<'_> {
             ExprKind::Between { expr, low, high, negated } => self.between(expr, low, high, *negated),
             ExprKind::Like { expr, pattern, escape, negated } => {
                 self.put(if *negated { "(not((" } else { "(" });
-                self.expr(expr);
+                self.tight(expr);
                 self.put(" like ");
-                self.expr(pattern);
+                self.tight(pattern);
                 if let Some(escape) = escape {
                     self.put(" escape ");
-                    self.expr(escape);
+                    self.tight(escape);
                 }
                 self.put(if *negated { ")))" } else { ")" });
             }
@@ -248,22 +234,18 @@ impl Printer<'_> {
                 self.put(if *negated { "))" } else { "" });
             }
             ExprKind::InSubquery { expr, query, negated } => {
-                self.expr(expr);
+                self.tight(expr);
                 self.subquery(if *negated { " not in " } else { " in " }, query);
             }
             ExprKind::Quantified { op, left, all, query } => {
-                self.expr(left);
+                self.tight(left);
                 match (op, all) {
                     (BinaryOp::Eq, false) => self.subquery(" in ", query),
                     (BinaryOp::Ne, true) => self.subquery(" not in ", query),
                     _ => self.subquery(&format!(" {} {} ", operator(*op), if *all { "all" } else { "any" }), query),
                 }
             }
-            ExprKind::Exists(query) => {
-                self.exists = true;
-                self.subquery("exists", query);
-                self.exists = false;
-            }
+            ExprKind::Exists(query) => self.exists(query),
             ExprKind::Subquery(query) => self.subquery("", query),
             ExprKind::Row(list) => {
                 self.put("(");
@@ -285,7 +267,9 @@ impl Printer<'_> {
                 self.put(")");
             }
             ExprKind::Collate { expr, collation } => {
-                self.wrapped("(", expr, " collate ");
+                self.put("(");
+                self.tight(expr);
+                self.put(" collate ");
                 self.put(&collation.to_ascii_lowercase());
                 self.put(")");
             }
@@ -302,13 +286,16 @@ impl Printer<'_> {
             }
             ExprKind::Trim { mode, remove, expr } => {
                 self.put("trim(");
-                if let Some(remove) = remove {
-                    self.put(match mode {
-                        TrimMode::Both => "both ",
-                        TrimMode::Leading => "leading ",
-                        TrimMode::Trailing => "trailing ",
-                    });
-                    self.wrapped("", remove, " from ");
+                self.put(match (mode, remove) {
+                    (TrimMode::Both, None) => "",
+                    (TrimMode::Both, Some(_)) => "both ",
+                    (TrimMode::Leading, _) => "leading ",
+                    (TrimMode::Trailing, _) => "trailing ",
+                });
+                match remove {
+                    Some(remove) => self.wrapped("", remove, " from "),
+                    None if *mode != TrimMode::Both => self.put("from "),
+                    None => {}
                 }
                 self.wrapped("", expr, ")");
             }
@@ -381,6 +368,16 @@ impl Printer<'_> {
         self.put(after);
     }
 
+    /// An operand of an operator that binds more tightly than those which are printed without parentheses.
+    fn tight(&mut self, e: &Expr<'_>) {
+        match e.kind {
+            ExprKind::InSubquery { .. } | ExprKind::Quantified { .. } | ExprKind::Binary { op: BinaryOp::MemberOf, .. } => {
+                self.wrapped("(", e, ")");
+            }
+            _ => self.expr(e),
+        }
+    }
+
     fn list(&mut self, list: &[Expr<'_>]) {
         for (at, e) in list.iter().enumerate() {
             self.wrapped(if at > 0 { "," } else { "" }, e, "");
@@ -411,7 +408,7 @@ impl Printer<'_> {
             ExprKind::Or(_) => self.chain(e, " or ", Self::where_condition),
             ExprKind::InSubquery { expr, query, negated: true }
             | ExprKind::Quantified { op: BinaryOp::Ne, left: expr, all: true, query } => {
-                self.expr(expr);
+                self.tight(expr);
                 self.subquery(" in ", query);
                 self.put(" is false");
             }
@@ -472,8 +469,8 @@ impl Printer<'_> {
                 self.wrapped("soundex(", right, "))");
             }
             BinaryOp::MemberOf => {
-                self.wrapped("", left, " member of (");
-                self.wrapped("", right, ")");
+                self.tight(left);
+                self.wrapped(" member of (", right, ")");
             }
             _ => {
                 if let (ExprKind::Row(a), ExprKind::Row(b), BinaryOp::Eq) = (&left.kind, &right.kind, op)
@@ -488,9 +485,17 @@ impl Printer<'_> {
                     return;
                 }
                 self.put("(");
-                self.expr(left);
+                if op.is_comparison() {
+                    self.expr(left)
+                } else {
+                    self.tight(left)
+                }
                 let _ = write!(self.out.text, " {} ", operator(op));
-                self.expr(right);
+                match right.kind {
+                    // Predicates bind more tightly than comparisons.
+                    ExprKind::InSubquery { .. } | ExprKind::Binary { op: BinaryOp::MemberOf, .. } if op.is_comparison() => self.expr(right),
+                    _ => self.tight(right),
+                }
                 self.put(")");
             }
         }
@@ -514,19 +519,27 @@ impl Printer<'_> {
         if let [only] = list {
             return self.binary(if negated { BinaryOp::Ne } else { BinaryOp::Eq }, e, only);
         }
-        self.wrapped("(", e, if negated { " not in (" } else { " in (" });
+        self.put("(");
+        self.tight(e);
+        self.put(if negated { " not in (" } else { " in (" });
         self.list(list);
         self.put("))");
     }
 
     fn between(&mut self, e: &Expr<'_>, low: &Expr<'_>, high: &Expr<'_>, negated: bool) {
-        self.wrapped("(", e, if negated { " not between " } else { " between " });
-        self.wrapped("", low, " and ");
-        self.wrapped("", high, ")");
+        self.put("(");
+        self.tight(e);
+        self.put(if negated { " not between " } else { " between " });
+        self.tight(low);
+        self.put(" and ");
+        self.tight(high);
+        self.put(")");
     }
 
     fn shifted(&mut self, e: &Expr<'_>, amount: &Expr<'_>, unit: &str, subtract: bool) {
-        self.wrapped("(", e, if subtract { " - interval " } else { " + interval " });
+        self.put("(");
+        self.tight(e);
+        self.put(if subtract { " - interval " } else { " + interval " });
         self.wrapped("", amount, " ");
         self.put(unit);
         self.put(")");
@@ -567,78 +580,6 @@ impl Printer<'_> {
         self.put(")");
     }
 
-    fn function(&mut self, call: &FunctionCall<'_>) {
-        let name = printed_name(call.name.name);
-        if let Some(schema) = call.name.schema {
-            self.name(schema);
-            self.put(".");
-            self.name(call.name.name);
-            self.put("(");
-            self.list(call.args);
-            self.put(")");
-            self.out.functions.push(format!("`{schema}`.`{}`", call.name.name));
-            return;
-        }
-        match (name.as_str(), call.args) {
-            ("mod", [a, b]) => return self.binary(BinaryOp::Mod, a, b),
-            ("isnull", [a]) => return self.wrapped("(", a, " is null)"),
-            ("instr", [text, needle]) => return self.call("locate", &[needle, text]),
-            ("date", [a]) => return self.wrapped("cast(", a, " as date)"),
-            ("time", [a]) => return self.wrapped("cast(", a, " as time)"),
-            ("timestamp", [a]) => return self.wrapped("cast(", a, " as datetime)"),
-            ("round", [a]) => return self.wrapped("round(", a, ",0)"),
-            ("weight_string", [a, length]) => {
-                self.wrapped("weight_string(", a, " as ");
-                self.put(call.charset.unwrap_or("char"));
-                self.wrapped("(", length, "))");
-                return self.out.functions.push(name);
-            }
-            ("week", [a]) => return self.wrapped("week(", a, ",0)"),
-            ("yearweek", [a]) => return self.wrapped("yearweek(", a, ",0)"),
-            ("weekofyear", [a]) => return self.wrapped("week(", a, ",3)"),
-            ("bin", [a]) => return self.wrapped("conv(", a, ",10,2)"),
-            ("oct", [a]) => return self.wrapped("conv(", a, ",10,8)"),
-            ("adddate" | "date_add", [a, days]) => return self.shifted(a, days, "day", false),
-            ("subdate" | "date_sub", [a, days]) => return self.shifted(a, days, "day", true),
-            ("datediff", [a, b]) => {
-                self.wrapped("(to_days(", a, ") - ");
-                return self.wrapped("to_days(", b, "))");
-            }
-            _ => {}
-        }
-        self.put(&name);
-        self.put("(");
-        self.list(call.args);
-        if let Some(charset) = call.charset {
-            let _ = write!(self.out.text, " using {}", charset.to_ascii_lowercase());
-        }
-        self.put(")");
-        self.out.functions.push(name);
-    }
-
-    fn cast_type(&mut self, ty: &DataType<'_>) {
-        use DataTypeKind as K;
-        let digits = |name: &str| ty.length.filter(|n| *n > 0).map_or(name.to_owned(), |n| format!("{name}({n})"));
-        let text = match ty.kind {
-            K::Decimal => format!("decimal({},{})", ty.length.filter(|n| *n > 0).unwrap_or(10), ty.decimals.unwrap_or(0)),
-            K::Double => "double".into(),
-            K::Float => "float".into(),
-            K::Date => "date".into(),
-            K::Year => "year".into(),
-            K::Json => "json".into(),
-            K::Time => digits("time"),
-            K::DateTime | K::Timestamp => digits("datetime"),
-            K::Char | K::VarChar | K::Binary | K::VarBinary => {
-                let length = ty.length.map_or(String::new(), |n| format!("({n})"));
-                let charset = if matches!(ty.kind, K::Binary | K::VarBinary) { "binary" } else { ty.charset.unwrap_or(self.charset) };
-                format!("char{length} charset {}", charset.to_ascii_lowercase())
-            }
-            _ if ty.unsigned => "unsigned".into(),
-            _ => "signed".into(),
-        };
-        self.put(&text);
-    }
-
     fn literal(&mut self, literal: &Literal<'_>) {
         match literal {
             Literal::Null => self.put("NULL"),
@@ -677,7 +618,7 @@ impl Printer<'_> {
         if self.names.is_some() && std::str::from_utf8(bytes).is_ok() {
             return self.quoted("", bytes);
         }
-        self.text(bytes, self.charset);
+        self.text(bytes, self.under.charset);
     }
 
     /// A text with its character set. What is not ASCII is UTF-8 in the tree, whatever the connection calls it.

@@ -54,6 +54,10 @@ fn nesting_is_bounded_on_a_small_stack() {
         ("SELECT ", "{fn ", "1"),
         ("SELECT ", "a = ANY (SELECT ", "1"),
         ("SELECT ", "1 + (2 * ", "1"),
+        ("SELECT ", "1 + ((2 * ", "1"),
+        ("SELECT ", "f((", "1"),
+        ("SELECT ", "((-", "1"),
+        ("SELECT ", "((SELECT ", "1"),
         ("SELECT * FROM ", "(", "t"),
         ("SELECT * FROM ", "(SELECT * FROM ", "t"),
         ("SELECT * FROM ", "((SELECT * FROM ", "t"),
@@ -87,6 +91,14 @@ fn nesting_is_bounded_on_a_small_stack() {
             run(sql.as_bytes());
             assert!([1436, 1064].contains(&code(&sql)), "{op}");
         }
+        // Parentheses at the beginning of parentheses take no level, but rows and set operations in them nest.
+        for (inner, outer) in [("1", ", 2)"), ("(SELECT 1)", " UNION SELECT 1)"), ("1", " + 1)")] {
+            for (depth, expected) in [(40, 0), (130, 1436), (100_000, 1436)] {
+                let sql = format!("SELECT {}{inner}{}", "(".repeat(depth), outer.repeat(depth));
+                run(sql.as_bytes());
+                assert_eq!(code(&sql), expected, "{inner} {outer} {depth}");
+            }
+        }
         let sql = format!("SELECT 1 FROM t{}", " JOIN t".repeat(100_000));
         assert_eq!(code(&sql), 1436);
         // AND, OR and lists are flat: long ones are fine.
@@ -103,6 +115,9 @@ fn moderate_nesting_is_accepted() {
     assert_eq!(code(&format!("SELECT {}1{}", "(".repeat(90), ")".repeat(90))), 0);
     assert_eq!(code(&format!("SELECT {}1{}", "(SELECT ".repeat(45), ")".repeat(45))), 0);
     assert_eq!(code(&format!("SELECT 1{}", " + 1".repeat(100))), 0);
+    // As definitions keep the longest chain that there may be.
+    assert_eq!(code(&format!("SELECT {}1{}", "(".repeat(127), " + 1)".repeat(127))), 0);
+    assert_eq!(code(&format!("SELECT {}1{}", "(".repeat(10_000), ")".repeat(10_000))), 0);
 }
 
 /// A small deterministic generator.

@@ -1,7 +1,7 @@
 //! What a statement reads and changes, for the privileges that it needs: noted while it is bound, by table, whoever runs the plan.
 //!
 //! # Invariants
-//! 1. A plan notes all that it touches for its user: each table of a FROM clause or of a change, and each column that is named there. What the
+//! 1. A plan notes all that it touches for its user: each table or view of a FROM clause or of a change, and each column that is named there. What the
 //!    server reads by itself (stored expressions, foreign keys, columns found again behind an expression) is not noted.
 //! 2. Tables of `information_schema` are noted only where they need a privilege: their rows show what the reader may see.
 //! 3. Before a table is looked up the session is asked whether its user may do anything of the kind with it
@@ -250,8 +250,17 @@ impl Binder<'_> {
         if self.accesses.silent {
             return;
         }
-        let Relation { source, database, columns, .. } = &self.scopes[depth].relations[relation];
+        let Relation { source, database, columns, view, .. } = &self.scopes[depth].relations[relation];
         match source {
+            // Of a view it is the view's column, whatever that is made of: what is behind was noted when the view was bound.
+            Source::Merged(merged) => {
+                let def = &merged.view.def;
+                self.accesses.column(&def.database, &def.name, &columns[column].name, Privileges::SELECT);
+            }
+            _ if view.is_some() => {
+                let Some(view) = view else { return };
+                self.accesses.column(&view.def.database, &view.def.name, &columns[column].name, Privileges::SELECT);
+            }
             // A relation without a database is the row that an INSERT makes.
             Source::Base(table) if !database.is_empty() => {
                 let def = &self.tables[*table as usize].def;

@@ -60,6 +60,8 @@ pub struct Relation {
     pub of_view: bool,
     /// No hint keeps it from being merged, if it is a derived table.
     pub merges: bool,
+    /// The view whose rows they are, where these are made first.
+    pub view: Option<std::sync::Arc<catalog::ViewEntry>>,
 }
 
 impl Relation {
@@ -86,6 +88,7 @@ impl Relation {
             also: Vec::new(),
             of_view: false,
             merges: true,
+            view: None,
         }
     }
 }
@@ -574,10 +577,10 @@ impl<'c> Binder<'c> {
 
     /// An expression for a relation's column.
     pub fn column_expr(&mut self, depth: usize, relation: usize, column: usize) -> Expr {
+        self.access_column(depth, relation, column);
         if let Some(expr) = self.merged_column(depth, relation, column) {
             return expr;
         }
-        self.access_column(depth, relation, column);
         let slot = self.column_slot(depth, relation, column);
         let rel = &self.scopes[depth].relations[relation];
         let mut ty = rel.columns[column].ty.clone();

@@ -125,8 +125,11 @@ impl Binder<'_> {
 
     fn bind_stored(&mut self, columns: &[ColumnDef], database: &str, table: &str, text: &str, first_slot: Slot) -> Result<Expr> {
         let arena = parser::Bump::new();
-        let parsed = parser::parse_expression(text.as_bytes(), &arena)
-            .map_err(|error| SqlError::with_message(1105, format!("an expression of table {table}: {}", error.message)))?;
+        let parsed = parser::parse_expression(text.as_bytes(), &arena).map_err(|error| match error.code {
+            // Its parentheses nest more deeply than what was written.
+            1436 => SqlError::with_message(error.code, error.message),
+            _ => SqlError::with_message(1105, format!("an expression of table {table}: {}", error.message)),
+        })?;
         let mut scope = Scope::new();
         scope.clause = Clause::FieldList;
         scope.relations.push(row_relation(columns, database, table, first_slot));

@@ -148,6 +148,40 @@ pub static CONFIG: [(&str, Option<&str>); 6] = [
     ("statement_truncate_len", Some("64")),
 ];
 
+/// Whether the server has a function of this name.
+fn is_own(name: &str) -> bool {
+    const WITH_GRAMMAR: &[&str] = &[
+        "avg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "cast",
+        "count",
+        "date_add",
+        "date_sub",
+        "adddate",
+        "subdate",
+        "extract",
+        "group_concat",
+        "json_arrayagg",
+        "json_objectagg",
+        "max",
+        "min",
+        "position",
+        "std",
+        "stddev",
+        "stddev_pop",
+        "stddev_samp",
+        "sum",
+        "trim",
+        "var_pop",
+        "var_samp",
+        "variance",
+    ];
+    WITH_GRAMMAR.contains(&name)
+        || crate::func::lookup(name).is_some_and(|info| !info.func.is_of_sys() && info.func != Func::QueryAttribute)
+}
+
 impl Binder<'_> {
     /// A call of a function of the schema `database` that is not native: one of `sys`, or 1305. Whoever may not execute it is told that only (1370).
     #[cold]
@@ -158,7 +192,13 @@ impl Binder<'_> {
             self.context.may_execute(database, &full)?;
         }
         let found = if database.eq_ignore_ascii_case(SYS) { lookup(call.name.name) } else { None };
-        let Some(function) = found else { return Err(codes::sp_does_not_exist("FUNCTION", full)) };
+        let Some(function) = found else {
+            // As one of the server's own it would have been found: it was written as a stored one.
+            return Err(match is_own(&call.name.name.to_ascii_lowercase()) {
+                true => codes::func_inexistent_name_collision(full),
+                false => codes::sp_does_not_exist("FUNCTION", full),
+            });
+        };
         self.accesses.whole(SYS, function.name, Privileges::EXECUTE);
         if call.args.len() != function.params.len() {
             return Err(codes::sp_wrong_no_of_args("FUNCTION", full, function.params.len(), call.args.len()));

@@ -188,6 +188,7 @@ impl ClientSession {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.core.check_accesses(&plan.accesses)?;
+        self.core.may_explain(&plan)?;
         self.warn_of(&plan);
         if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;

@@ -169,6 +169,9 @@ pub struct DataType<'a> {
     pub serial: bool,
 }
 
+/// FLOAT with more bits of precision than these is a DOUBLE.
+pub const FLOAT_BITS_MAX: u64 = 24;
+
 /// The types. Synonyms are resolved (INTEGER is `Int`, BOOL is `TinyInt` of length 1, DEC is `Decimal`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // The names are MySQL's.

@@ -502,6 +502,8 @@ pub struct FunctionCall<'a> {
     pub args: &'a [Expr<'a>],
     /// `CHAR(… USING charset)`.
     pub charset: Option<&'a str>,
+    /// It is none of the server's own functions, whatever its name.
+    pub stored: bool,
 }
 
 /// Aggregates.

@@ -21,6 +21,7 @@ impl<'a> Parser<'a> {
                 actions.push(AlterAction::Unsupported("PARTITION BY"));
                 break;
             }
+            let was_wish = matches!(self.tok.kw, Kw::ALGORITHM | Kw::LOCK);
             match self.tok.kw {
                 Kw::ALGORITHM => alter.algorithm = Some(self.algorithm()?),
                 Kw::LOCK => alter.lock = Some(self.lock_option()?),
@@ -31,9 +32,17 @@ impl<'a> Parser<'a> {
                 continue;
             }
             // Table options follow one another without commas; partitioning follows anything.
-            if !self.at_table_option() && !self.at(Kw::PARTITION) {
+            let follows = matches!(actions.last(), Some(AlterAction::Option(_))) && !was_wish && self.at_table_option();
+            if !follows && !self.at(Kw::PARTITION) {
                 break;
             }
+        }
+        let of_columns = |action: &AlterAction<'_>| {
+            matches!(action, AlterAction::AddColumn(..) | AlterAction::ModifyColumn(..) | AlterAction::ChangeColumn(..))
+        };
+        if actions.iter().any(|action| matches!(action, AlterAction::Validation(_))) && !actions.iter().any(of_columns) {
+            let message = "Incorrect usage of ALTER and WITH VALIDATION";
+            return Err(Box::new(crate::ParseError::new(1221, "HY000", message.into())));
         }
         alter.actions = actions.into_bump_slice();
         Ok(Statement::AlterTable(self.arena.alloc(alter)))

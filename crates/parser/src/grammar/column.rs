@@ -265,6 +265,31 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// A character set and BINARY behind CHAR in CAST, each at most once; no collation.
+    fn cast_charset(&mut self, ty: &mut DataType<'a>) -> PResult<()> {
+        ty.binary = self.eat(Kw::BINARY);
+        let word = match self.tok.kw {
+            Kw::CHARSET | Kw::CHARACTER | Kw::CHAR if self.at_charset() => None,
+            Kw::ASCII => Some("latin1"),
+            Kw::UNICODE => Some("ucs2"),
+            Kw::BYTE if !ty.binary => Some("binary"),
+            _ => return Ok(()),
+        };
+        match word {
+            None => ty.charset = Some(self.charset_clause()?),
+            Some(_) => {
+                ty.charset = word;
+                self.bump();
+            }
+        }
+        // BYTE takes nothing more.
+        if word == Some("binary") {
+            return Ok(());
+        }
+        ty.binary = ty.binary || self.eat(Kw::BINARY);
+        Ok(())
+    }
+
     /// The target of CAST.
     pub(super) fn cast_type(&mut self) -> PResult<DataType<'a>> {
         use DataTypeKind as T;
@@ -298,7 +323,7 @@ impl<'a> Parser<'a> {
             }
             Kw::CHAR | Kw::CHARACTER => {
                 ty.length = self.parens_int()?;
-                self.text_attributes(&mut ty)?;
+                self.cast_charset(&mut ty)?;
             }
             Kw::NCHAR => {
                 ty.length = self.parens_int()?;
@@ -324,15 +349,20 @@ impl<'a> Parser<'a> {
             attributes.unique = true;
         }
         let mut checks = self.vec();
+        // An expression comes before all that is said of the column, but for its collation.
+        let mut generated_may_come = true;
         loop {
-            match self.tok.kw {
+            let word = self.tok.kw;
+            let expected = generated_may_come;
+            generated_may_come &= word == Kw::COLLATE;
+            match word {
                 Kw::NULL => {
                     self.bump();
                     attributes.nullable = Some(true);
                 }
                 Kw::NOT => {
                     self.bump();
-                    if self.at(Kw::SECONDARY_ENGINE) {
+                    if self.bytes(self.tok).eq_ignore_ascii_case(b"SECONDARY") {
                         self.bump();
                         continue;
                     }
@@ -385,15 +415,15 @@ impl<'a> Parser<'a> {
                 }
                 Kw::COLUMN_FORMAT | Kw::STORAGE => {
                     self.bump();
-                    if !self.eat(Kw::DEFAULT) {
-                        self.name()?;
+                    match (word, self.tok.kw) {
+                        (_, Kw::DEFAULT) | (Kw::COLUMN_FORMAT, Kw::FIXED | Kw::DYNAMIC) | (Kw::STORAGE, Kw::DISK | Kw::MEMORY) => {
+                            self.bump()
+                        }
+                        _ => return Err(self.unexpected()),
                     }
                 }
-                Kw::ENGINE_ATTRIBUTE | Kw::SECONDARY_ENGINE_ATTRIBUTE => {
-                    self.bump();
-                    self.eat_tok(Tok::Eq);
-                    self.string()?;
-                }
+                Kw::ENGINE_ATTRIBUTE | Kw::SECONDARY_ENGINE_ATTRIBUTE => self.engine_attribute()?,
+                Kw::GENERATED | Kw::AS if !expected => return Err(self.unexpected()),
                 Kw::GENERATED | Kw::AS => attributes.generated = Some(self.generated()?),
                 Kw::VISIBLE | Kw::INVISIBLE => {
                     attributes.visible = Some(self.at(Kw::VISIBLE));
@@ -413,6 +443,18 @@ impl<'a> Parser<'a> {
         }
         attributes.checks = checks.into_bump_slice();
         Ok(attributes)
+    }
+
+    /// ENGINE_ATTRIBUTE and SECONDARY_ENGINE_ATTRIBUTE of a column or an index: there is no engine that takes them.
+    pub(super) fn engine_attribute(&mut self) -> PResult<()> {
+        let is_secondary = self.at(Kw::SECONDARY_ENGINE_ATTRIBUTE);
+        self.bump();
+        self.eat_tok(Tok::Eq);
+        self.string()?;
+        Err(Box::new(match is_secondary {
+            true => crate::ParseError::unsupported("SECONDARY_ENGINE_ATTRIBUTE"),
+            false => crate::ParseError::new(3981, "HY000", "Storage engine 'InnoDB' does not support ENGINE_ATTRIBUTE.".into()),
+        }))
     }
 
     fn column_check(&mut self) -> PResult<Check<'a>> {
@@ -481,7 +523,7 @@ impl<'a> Parser<'a> {
             self.bump();
         }
         let at = self.tok;
-        if at.has(LIFTED) || at.tok == Tok::LParen {
+        if at.has(LIFTED) || matches!(at.tok, Tok::LParen | Tok::LBrace) {
             return Err(self.unexpected());
         }
         let value = self.simple()?;
@@ -502,6 +544,9 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected());
         }
         let needs_parens = self.at(Kw::NOW);
+        if needs_parens && !self.is_call() {
+            return Err(self.unexpected());
+        }
         self.bump();
         let mut digits = 0;
         if needs_parens || self.at_tok(Tok::LParen) {
@@ -533,6 +578,9 @@ impl<'a> Parser<'a> {
                 Kw::UPDATE => &mut on_update,
                 _ => return Err(self.unexpected()),
             };
+            if place.is_some() {
+                return Err(self.error_at(self.peek()));
+            }
             self.bump();
             self.bump();
             *place = Some(self.reference_action()?);

@@ -6,7 +6,7 @@ use crate::ast::{
     Statement, TableOption,
 };
 use crate::keyword::Kw;
-use crate::lexer::{Tok, Token};
+use crate::lexer::Tok;
 
 /// One element of CREATE TABLE or ALTER TABLE ADD.
 #[derive(Clone, Copy)]
@@ -221,11 +221,7 @@ impl<'a> Parser<'a> {
                     options.invisible = self.at(Kw::INVISIBLE);
                     self.bump();
                 }
-                Kw::ENGINE_ATTRIBUTE | Kw::SECONDARY_ENGINE_ATTRIBUTE => {
-                    self.bump();
-                    self.eat_tok(Tok::Eq);
-                    self.string()?;
-                }
+                Kw::ENGINE_ATTRIBUTE | Kw::SECONDARY_ENGINE_ATTRIBUTE => self.engine_attribute()?,
                 _ => return Ok(()),
             }
         }
@@ -305,22 +301,40 @@ impl<'a> Parser<'a> {
                 TableOption::Other("UNION", self.text_from(start)?)
             }
             _ => {
+                if !self.takes_value(kw) {
+                    return Err(self.unexpected());
+                }
                 let start = self.tok.start;
-                let value = match self.tok {
-                    Token { tok: Tok::Int | Tok::String | Tok::Ident | Tok::Quoted, .. } | Token { kw: Kw::DEFAULT, .. } => {
-                        self.bump();
-                        self.text_from(start)?
-                    }
-                    token if Self::is_name(token) => {
-                        self.bump();
-                        self.text_from(start)?
-                    }
-                    _ => return Err(self.unexpected()),
-                };
-                TableOption::Other(kw.text(), value)
+                self.bump();
+                TableOption::Other(kw.text(), self.text_from(start)?)
             }
         };
         Ok(Some(option))
+    }
+
+    /// Whether what comes is a value of an option that changes nothing here.
+    fn takes_value(&self, option: Kw) -> bool {
+        use Kw as K;
+        let token = self.tok;
+        let number = || if token.tok == Tok::Int { crate::text::int_value(self.bytes(token)) } else { None };
+        match option {
+            K::AVG_ROW_LENGTH | K::MAX_ROWS | K::MIN_ROWS | K::CHECKSUM | K::TABLE_CHECKSUM | K::DELAY_KEY_WRITE => token.tok == Tok::Int,
+            K::PACK_KEYS | K::STATS_AUTO_RECALC | K::STATS_PERSISTENT => token.kw == K::DEFAULT || number().is_some_and(|n| n <= 1),
+            K::STATS_SAMPLE_PAGES => token.kw == K::DEFAULT || number().is_some_and(|n| (1..=SAMPLE_PAGES_MAX).contains(&n)),
+            K::INSERT_METHOD => matches!(token.kw, K::NO | K::FIRST | K::LAST),
+            K::STORAGE => matches!(token.kw, K::DISK | K::MEMORY),
+            K::DATA
+            | K::INDEX
+            | K::COMPRESSION
+            | K::ENCRYPTION
+            | K::CONNECTION
+            | K::PASSWORD
+            | K::ENGINE_ATTRIBUTE
+            | K::SECONDARY_ENGINE_ATTRIBUTE => token.tok == Tok::String,
+            K::SECONDARY_ENGINE => token.kw == K::NULL || token.tok == Tok::String || Self::is_name(token),
+            K::TABLESPACE => Self::is_name(token),
+            _ => token.tok == Tok::Int || Self::is_name(token),
+        }
     }
 
     /// PARTITION BY … as text: up to the query or the end, parentheses balanced.
@@ -364,6 +378,9 @@ impl<'a> Parser<'a> {
         Ok(Some(CreateSelect { duplicates, query: self.query()? }))
     }
 }
+
+/// Most of STATS_SAMPLE_PAGES.
+const SAMPLE_PAGES_MAX: u64 = 65_535;
 
 /// Options that are read and change nothing here.
 fn plain_option(kw: Kw) -> bool {

@@ -1,12 +1,11 @@
 //! Expressions: operators by precedence, and the simple expressions between them.
 //!
 //! Levels, loosest first: OR, XOR, AND, NOT, comparisons and IS, predicates (IN, BETWEEN, LIKE, REGEXP, …), `|`, `&`, shifts,
-//! `+ -`, `* / DIV % MOD`, `^`, unary, `||` as concatenation, COLLATE.
+//! `+ -`, `* / DIV % MOD`, `^`, `||` as concatenation, unary, COLLATE.
 
+use super::function::minds_space;
 use super::{PResult, Parser};
-use crate::ast::{
-    BinaryOp, Case, ColumnRef, Expr, ExprKind, Introduced, IsTest, Literal, ObjectName, Query, QueryBody, SysVar, UnaryOp, VarScope,
-};
+use crate::ast::{BinaryOp, Case, ColumnRef, Expr, ExprKind, Introduced, IsTest, Literal, ObjectName, Query, SysVar, UnaryOp, VarScope};
 use crate::keyword::Kw;
 use crate::lexer::{LIFTED, Tok, Token};
 use crate::mode::SqlMode;
@@ -16,7 +15,7 @@ const OR: u8 = 1;
 const XOR: u8 = 2;
 const AND: u8 = 3;
 const NOT: u8 = 4;
-const COMPARISON: u8 = 5;
+pub(super) const COMPARISON: u8 = 5;
 const PREDICATE: u8 = 6;
 /// Operands of predicates: MySQL's `bit_expr`.
 pub(super) const BIT_OR: u8 = 7;
@@ -25,9 +24,10 @@ const SHIFT: u8 = 9;
 const ADD: u8 = 10;
 const MUL: u8 = 11;
 const BIT_XOR: u8 = 12;
-/// Operands of unary operators: MySQL's `simple_expr`.
-pub(super) const UNARY: u8 = 13;
-const CONCAT: u8 = 14;
+/// MySQL's `simple_expr`.
+const CONCAT: u8 = 13;
+/// Operands of unary operators.
+const UNARY: u8 = 14;
 const COLLATE: u8 = 15;
 
 impl<'a> Parser<'a> {
@@ -100,6 +100,8 @@ impl<'a> Parser<'a> {
     /// Operators after `left`, as long as they bind at least as tightly as `level`.
     #[inline(always)]
     fn infix(&mut self, mut left: Expr<'a>, level: u8) -> PResult<Expr<'a>> {
+        // The level of what `left` is by now: what binds more tightly would have been its right operand's.
+        let mut built = u8::MAX;
         loop {
             let (op, bound) = match self.tok.tok {
                 Tok::Eq => (BinaryOp::Eq, COMPARISON),
@@ -125,6 +127,7 @@ impl<'a> Parser<'a> {
                         return Ok(left);
                     }
                     left = self.chain(left, OR)?;
+                    built = OR;
                     continue;
                 }
                 Tok::AmpAmp => {
@@ -132,32 +135,41 @@ impl<'a> Parser<'a> {
                         return Ok(left);
                     }
                     left = self.chain(left, AND)?;
+                    built = AND;
                     continue;
                 }
                 Tok::Keyword => match self.tok.kw {
                     Kw::AND if level <= AND => {
                         left = self.chain(left, AND)?;
+                        built = AND;
                         continue;
                     }
                     Kw::OR if level <= OR => {
                         left = self.chain(left, OR)?;
+                        built = OR;
                         continue;
                     }
                     Kw::XOR => (BinaryOp::Xor, XOR),
                     Kw::DIV => (BinaryOp::IntDiv, MUL),
                     Kw::MOD => (BinaryOp::Mod, MUL),
                     Kw::IS if level <= COMPARISON => {
+                        self.follows(COMPARISON, built)?;
                         left = self.is_test(left)?;
+                        // IS NULL is one more comparison, the others are none.
+                        let is_null = matches!(left.kind, ExprKind::Is { test: IsTest::Null, .. });
+                        built = if is_null { COMPARISON } else { NOT };
                         continue;
                     }
                     Kw::NOT | Kw::IN | Kw::BETWEEN | Kw::LIKE | Kw::REGEXP | Kw::RLIKE | Kw::SOUNDS | Kw::MEMBER if level <= PREDICATE => {
-                        match self.predicate(left)? {
+                        match self.predicate(left, built)? {
                             (expr, true) => left = expr,
                             (expr, false) => return Ok(expr),
                         }
+                        built = COMPARISON;
                         continue;
                     }
                     Kw::COLLATE if level <= COLLATE => {
+                        self.follows(COLLATE, built)?;
                         left = self.collate(left)?;
                         continue;
                     }
@@ -168,8 +180,17 @@ impl<'a> Parser<'a> {
             if bound < level {
                 return Ok(left);
             }
+            self.follows(bound, built)?;
             left = self.binary(left, op, bound)?;
+            // `+ INTERVAL n unit` ends with a word: nothing behind it could have been its own.
+            built = if matches!(left.kind, ExprKind::DateAdd { .. }) { BIT_XOR } else { bound };
         }
+    }
+
+    /// Refuses an operator behind what binds less tightly.
+    #[inline]
+    fn follows(&self, bound: u8, built: u8) -> PResult<()> {
+        if bound > built && !self.stored { Err(self.unexpected()) } else { Ok(()) }
     }
 
     /// The rest of any expression that begins with `left`.
@@ -233,7 +254,7 @@ impl<'a> Parser<'a> {
         self.bump();
         let negated = self.eat(Kw::NOT);
         let test = match self.tok {
-            Token { kw: Kw::NULL, .. } | Token { tok: Tok::NullN, .. } => IsTest::Null,
+            Token { kw: Kw::NULL, .. } => IsTest::Null,
             Token { kw: Kw::TRUE, .. } => IsTest::True,
             Token { kw: Kw::FALSE, .. } => IsTest::False,
             Token { kw: Kw::UNKNOWN, .. } => IsTest::Unknown,
@@ -269,7 +290,7 @@ impl<'a> Parser<'a> {
 
     /// IN, BETWEEN, LIKE, … `false` when the word turned out not to be an operator.
     #[inline(never)]
-    fn predicate(&mut self, left: Expr<'a>) -> PResult<(Expr<'a>, bool)> {
+    fn predicate(&mut self, left: Expr<'a>, built: u8) -> PResult<(Expr<'a>, bool)> {
         let start = left.span.start;
         let mut negated = false;
         match self.tok.kw {
@@ -277,13 +298,16 @@ impl<'a> Parser<'a> {
                 if !matches!(self.peek().kw, Kw::IN | Kw::BETWEEN | Kw::LIKE | Kw::REGEXP | Kw::RLIKE) {
                     return Ok((left, false));
                 }
+                self.follows(PREDICATE, built)?;
                 self.bump();
                 negated = true;
             }
-            Kw::SOUNDS if self.peek().kw != Kw::LIKE => return Ok((left, false)),
+            // Where no operator may come it is an alias.
+            Kw::SOUNDS if self.peek().kw != Kw::LIKE || PREDICATE > built => return Ok((left, false)),
             Kw::MEMBER if self.peek().kw != Kw::OF => return Ok((left, false)),
             _ => {}
         }
+        self.follows(PREDICATE, built)?;
         let word = self.tok.kw;
         self.bump();
         let expr: &'a Expr<'a> = self.arena.alloc(left);
@@ -296,8 +320,8 @@ impl<'a> Parser<'a> {
                 ExprKind::Between { expr, low, high, negated }
             }
             Kw::LIKE => {
-                let pattern = self.operand(BIT_OR)?;
-                let escape = if self.eat(Kw::ESCAPE) { Some(self.operand(UNARY)?) } else { None };
+                let pattern = self.operand(CONCAT)?;
+                let escape = if self.eat(Kw::ESCAPE) { Some(self.operand(CONCAT)?) } else { None };
                 ExprKind::Like { expr, pattern, escape, negated }
             }
             Kw::REGEXP | Kw::RLIKE => ExprKind::Regexp { expr, pattern: self.operand(BIT_OR)?, negated },
@@ -308,7 +332,7 @@ impl<'a> Parser<'a> {
             _ => {
                 self.expect(Kw::OF)?;
                 self.expect_tok(Tok::LParen)?;
-                let right = self.operand(UNARY)?;
+                let right = self.operand(CONCAT)?;
                 self.expect_tok(Tok::RParen)?;
                 ExprKind::Binary { op: BinaryOp::MemberOf, left: expr, right }
             }
@@ -395,23 +419,32 @@ impl<'a> Parser<'a> {
     #[inline(never)]
     fn string_literal(&mut self) -> PResult<Expr<'a>> {
         let start = self.tok.start;
-        let mut value = self.string_value(self.tok);
-        self.bump();
-        if self.at_tok(Tok::String) {
-            let mut joined = self.vec();
-            joined.extend_from_slice_copy(value);
-            // What counts is the whole: a part need not be UTF-8, nor even a whole character.
-            while self.at_tok(Tok::String) {
-                joined.extend_from_slice_copy(self.string_value(self.tok));
-                self.bump();
-            }
-            value = joined.into_bump_slice();
-        }
+        let value = self.adjacent_strings()?;
         let literal = match std::str::from_utf8(value) {
             Ok(_) => Literal::String(value),
             Err(_) => Literal::Introduced(self.arena.alloc(Introduced { charset: "binary", value, quoted: true })),
         };
         Ok(self.node(start, ExprKind::Literal(literal)))
+    }
+
+    /// The string looked at, of any kind, with those that follow it.
+    fn adjacent_strings(&mut self) -> PResult<&'a [u8]> {
+        let value = self.string_value(self.tok);
+        self.bump();
+        if !self.at_tok(Tok::String) {
+            return Ok(value);
+        }
+        let mut joined = self.vec();
+        joined.extend_from_slice_copy(value);
+        // What counts is the whole: a part need not be UTF-8, nor even a whole character.
+        while self.at_tok(Tok::String) {
+            if self.tok.has(LIFTED) {
+                return Err(self.unexpected());
+            }
+            joined.extend_from_slice_copy(self.string_value(self.tok));
+            self.bump();
+        }
+        Ok(joined.into_bump_slice())
     }
 
     #[inline(never)]
@@ -422,11 +455,10 @@ impl<'a> Parser<'a> {
             Tok::Hex => ExprKind::Literal(Literal::Hex(self.radix_value(token)?)),
             Tok::Bit => ExprKind::Literal(Literal::Bit(self.radix_value(token)?)),
             Tok::NString => {
-                let value = self.string_value(token);
+                let value = self.adjacent_strings()?;
                 text::utf8(value)?;
-                ExprKind::Literal(Literal::National(value))
+                return Ok(self.node(start, ExprKind::Literal(Literal::National(value))));
             }
-            Tok::NullN => ExprKind::Literal(Literal::Null),
             Tok::Introducer => return self.introduced(),
             Tok::UserVar => return self.user_variable(),
             Tok::AtAt => return self.system_variable(),
@@ -450,14 +482,17 @@ impl<'a> Parser<'a> {
         self.bump();
         let token = self.tok;
         let value = match token.tok {
-            Tok::String => self.string_value(token),
-            Tok::Hex | Tok::Bit => self.radix_value(token)?,
+            Tok::String => self.adjacent_strings()?,
+            Tok::Hex | Tok::Bit => {
+                let value = self.radix_value(token)?;
+                self.bump();
+                value
+            }
             _ => return Err(self.unexpected()),
         };
         if charset.starts_with("utf8") && token.tok == Tok::String {
             text::utf8(value)?;
         }
-        self.bump();
         let literal = self.arena.alloc(Introduced { charset, value, quoted: token.tok == Tok::String });
         Ok(self.node(start, ExprKind::Literal(Literal::Introduced(literal))))
     }
@@ -516,9 +551,11 @@ impl<'a> Parser<'a> {
     #[inline]
     pub(super) fn named(&mut self) -> PResult<Expr<'a>> {
         let start = self.tok.start;
-        let first = self.name_text(self.tok)?;
+        let token = self.tok;
+        let first = self.name_text(token)?;
         self.bump();
         match self.tok.tok {
+            Tok::LParen if token.tok == Tok::Quoted || token.tok == Tok::Keyword && minds_space(token.kw) => self.stored_call(start, first),
             Tok::LParen => self.call(start, ObjectName { schema: None, name: first }),
             Tok::Dot => self.qualified(start, first),
             Tok::Arrow | Tok::LongArrow => self.json_path(start, ColumnRef { schema: None, table: None, column: first }),
@@ -568,64 +605,6 @@ impl<'a> Parser<'a> {
             return Ok(ColumnRef { schema: None, table: Some(first), column: second });
         }
         Ok(ColumnRef { schema: Some(first), table: Some(second), column: self.name()? })
-    }
-
-    /// `(query)`, `(expr)` or `(expr, …)`.
-    #[inline(never)]
-    fn parenthesised(&mut self) -> PResult<Expr<'a>> {
-        let start = self.tok.start;
-        if let Some(query) = self.try_subquery_in_parens()? {
-            return Ok(self.node(start, ExprKind::Subquery(query)));
-        }
-        self.bump();
-        let first = self.expr()?;
-        if self.at_tok(Tok::Comma) {
-            return self.row_after(start, first);
-        }
-        let kind = match first.kind {
-            // `((SELECT …) UNION …)`: what began as an expression was a query.
-            ExprKind::Subquery(query) if self.at_query_continuation() => ExprKind::Subquery(self.query_after(query)?),
-            kind => kind,
-        };
-        self.expect_tok(Tok::RParen)?;
-        Ok(self.node(start, kind))
-    }
-
-    #[inline(never)]
-    fn row_after(&mut self, start: u32, first: Expr<'a>) -> PResult<Expr<'a>> {
-        let mut parts = self.vec();
-        parts.push(first);
-        while self.eat_tok(Tok::Comma) {
-            parts.push(self.expr()?);
-        }
-        self.expect_tok(Tok::RParen)?;
-        Ok(self.node(start, ExprKind::Row(parts.into_bump_slice())))
-    }
-
-    /// A query in parentheses, when that is what the parenthesis opens for certain.
-    #[inline]
-    fn try_subquery_in_parens(&mut self) -> PResult<Option<&'a Query<'a>>> {
-        let next = self.peek();
-        let is_query = match next.kw {
-            Kw::SELECT | Kw::WITH | Kw::TABLE => true,
-            Kw::VALUES => self.peek_two().1.kw == Kw::ROW,
-            _ => false,
-        };
-        if is_query { self.subquery_in_parens().map(Some) } else { Ok(None) }
-    }
-
-    /// A query in parentheses.
-    #[inline(never)]
-    pub fn subquery_in_parens(&mut self) -> PResult<&'a Query<'a>> {
-        self.expect_tok(Tok::LParen)?;
-        let query = self.query()?;
-        self.expect_tok(Tok::RParen)?;
-        let inner = match query.body {
-            // `((SELECT 1))` is `(SELECT 1)`.
-            QueryBody::Parens(inner) if query.is_bare() => inner,
-            _ => query,
-        };
-        Ok(inner)
     }
 
     /// CASE.

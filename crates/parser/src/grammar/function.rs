@@ -1,6 +1,6 @@
 //! Expressions that begin with a word: constants, calls, and the functions with a grammar of their own.
 
-use super::expr::{BIT_OR, UNARY};
+use super::expr::{BIT_OR, COMPARISON};
 use super::{PResult, Parser};
 use crate::ast::{
     AT_TIME_ZONE, AggregateCall, AggregateFn, DataTypeKind, Expr, ExprKind, FunctionCall, IntervalUnit, JsonInstead, JsonValue, Literal,
@@ -9,6 +9,49 @@ use crate::ast::{
 use crate::keyword::Kw;
 use crate::lexer::{SPACE_BEFORE, Tok};
 use crate::mode::SqlMode;
+
+/// Functions whose parsing IGNORE_SPACE changes.
+const MINDING_SPACE: &[Kw] = &[
+    Kw::ADDDATE,
+    Kw::BIT_AND,
+    Kw::BIT_OR,
+    Kw::BIT_XOR,
+    Kw::CAST,
+    Kw::COUNT,
+    Kw::CURDATE,
+    Kw::CURTIME,
+    Kw::DATE_ADD,
+    Kw::DATE_SUB,
+    Kw::EXTRACT,
+    Kw::GROUP_CONCAT,
+    Kw::JSON_ARRAYAGG,
+    Kw::JSON_OBJECTAGG,
+    Kw::MAX,
+    Kw::MID,
+    Kw::MIN,
+    Kw::NOW,
+    Kw::POSITION,
+    Kw::STD,
+    Kw::STDDEV,
+    Kw::STDDEV_POP,
+    Kw::STDDEV_SAMP,
+    Kw::SESSION_USER,
+    Kw::SUBDATE,
+    Kw::SUBSTR,
+    Kw::SUBSTRING,
+    Kw::SUM,
+    Kw::SYSDATE,
+    Kw::SYSTEM_USER,
+    Kw::TRIM,
+    Kw::VARIANCE,
+    Kw::VAR_POP,
+    Kw::VAR_SAMP,
+];
+
+/// Whether a word is one of them.
+pub(super) fn minds_space(word: Kw) -> bool {
+    MINDING_SPACE.contains(&word)
+}
 
 impl<'a> Parser<'a> {
     /// A simple expression that begins with a word of the grammar.
@@ -29,49 +72,31 @@ impl<'a> Parser<'a> {
         Ok(self.node(start, ExprKind::Literal(literal)))
     }
 
-    /// Whether the name looked at is a call: a parenthesis follows, without white space unless IGNORE_SPACE is set.
+    /// Whether the word looked at is a call: a parenthesis follows, without white space where that matters.
     fn calls_next(&self) -> bool {
+        self.peek().tok == Tok::LParen && (!minds_space(self.tok.kw) || self.is_call())
+    }
+
+    /// Whether a parenthesis follows, without white space unless IGNORE_SPACE is set.
+    pub(super) fn is_call(&self) -> bool {
         let next = self.peek();
         next.tok == Tok::LParen && (!next.has(SPACE_BEFORE) || self.lexer.mode.has(SqlMode::IGNORE_SPACE))
     }
 
-    /// Whether the word looked at is the name of a function that it cannot but call here: one of those whose parsing IGNORE_SPACE changes.
+    /// Whether the word looked at is the name of a function that it cannot but call here.
     pub(super) fn begins_call(&self) -> bool {
-        const NAMES: &[Kw] = &[
-            Kw::ADDDATE,
-            Kw::BIT_AND,
-            Kw::BIT_OR,
-            Kw::BIT_XOR,
-            Kw::CAST,
-            Kw::COUNT,
-            Kw::CURDATE,
-            Kw::CURTIME,
-            Kw::DATE_ADD,
-            Kw::DATE_SUB,
-            Kw::EXTRACT,
-            Kw::GROUP_CONCAT,
-            Kw::MAX,
-            Kw::MID,
-            Kw::MIN,
-            Kw::NOW,
-            Kw::POSITION,
-            Kw::STD,
-            Kw::STDDEV,
-            Kw::STDDEV_POP,
-            Kw::STDDEV_SAMP,
-            Kw::SESSION_USER,
-            Kw::SUBDATE,
-            Kw::SUBSTR,
-            Kw::SUBSTRING,
-            Kw::SUM,
-            Kw::SYSDATE,
-            Kw::SYSTEM_USER,
-            Kw::TRIM,
-            Kw::VARIANCE,
-            Kw::VAR_POP,
-            Kw::VAR_SAMP,
-        ];
-        NAMES.contains(&self.tok.kw) && self.calls_next()
+        minds_space(self.tok.kw) && self.is_call()
+    }
+
+    /// A call of what can be a stored function alone: its name is in backquotes, or one of those that want no space behind them has one.
+    #[cold]
+    pub(super) fn stored_call(&mut self, start: u32, name: &'a str) -> PResult<Expr<'a>> {
+        let name = ObjectName { schema: None, name };
+        self.expect_tok(Tok::LParen)?;
+        let args = if self.at_tok(Tok::RParen) { &[][..] } else { self.list(Self::expr)? };
+        self.expect_tok(Tok::RParen)?;
+        let call = self.arena.alloc(FunctionCall { name, args, charset: None, stored: true });
+        Ok(self.node(start, ExprKind::Function(call)))
     }
 
     fn typed_literal(&mut self, kw: Kw) -> PResult<Expr<'a>> {
@@ -148,7 +173,7 @@ impl<'a> Parser<'a> {
     }
 
     fn function(&mut self, start: u32, name: ObjectName<'a>, args: &'a [Expr<'a>]) -> Expr<'a> {
-        let call = self.arena.alloc(FunctionCall { name, args, charset: None });
+        let call = self.arena.alloc(FunctionCall { name, args, charset: None, stored: false });
         self.node(start, ExprKind::Function(call))
     }
 
@@ -201,14 +226,16 @@ impl<'a> Parser<'a> {
         if func == AggregateFn::Count && self.eat_tok(Tok::Star) {
             self.expect_tok(Tok::RParen)?;
         } else {
-            call.distinct = self.eat(Kw::DISTINCT);
-            if !call.distinct {
-                self.eat(Kw::ALL);
+            use AggregateFn as F;
+            call.distinct = matches!(func, F::Count | F::Sum | F::Avg | F::Min | F::Max | F::GroupConcat) && self.eat(Kw::DISTINCT);
+            let all = !call.distinct && func != F::GroupConcat && self.eat(Kw::ALL);
+            if all && func == F::Count && self.eat_tok(Tok::Star) {
+                self.expect_tok(Tok::RParen)?;
+                return self.aggregate_over(start, call);
             }
-            call.args = self.list(Self::expr)?;
-            let many = call.distinct && func == AggregateFn::Count || func == AggregateFn::GroupConcat;
-            let wanted = if func == AggregateFn::JsonObjectAgg { 2 } else { 1 };
-            if !many && call.args.len() != wanted {
+            let many = call.distinct && func == F::Count || matches!(func, F::GroupConcat | F::JsonObjectAgg);
+            call.args = if many { self.list(Self::expr)? } else { std::slice::from_ref(self.expr_ref()?) };
+            if func == F::JsonObjectAgg && call.args.len() != 2 {
                 return Err(self.unexpected());
             }
             if func == AggregateFn::GroupConcat {
@@ -219,6 +246,10 @@ impl<'a> Parser<'a> {
             }
             self.expect_tok(Tok::RParen)?;
         }
+        self.aggregate_over(start, call)
+    }
+
+    fn aggregate_over(&mut self, start: u32, mut call: AggregateCall<'a>) -> PResult<Expr<'a>> {
         if self.at(Kw::OVER) {
             call.over = Some(self.over()?);
         }
@@ -469,7 +500,7 @@ impl<'a> Parser<'a> {
             self.expect_tok(Tok::RParen)?;
         }
         self.expect_tok(Tok::RParen)?;
-        let call = FunctionCall { name: ObjectName { schema: None, name }, args: args.into_bump_slice(), charset };
+        let call = FunctionCall { name: ObjectName { schema: None, name }, args: args.into_bump_slice(), charset, stored: false };
         Ok(self.node(start, ExprKind::Function(self.arena.alloc(call))))
     }
 
@@ -515,7 +546,7 @@ impl<'a> Parser<'a> {
         let args = self.list(Self::expr)?;
         let charset = if self.eat(Kw::USING) { Some(self.charset_name()?) } else { None };
         self.expect_tok(Tok::RParen)?;
-        let call = self.arena.alloc(FunctionCall { name: ObjectName { schema: None, name }, args, charset });
+        let call = self.arena.alloc(FunctionCall { name: ObjectName { schema: None, name }, args, charset, stored: false });
         Ok(self.node(start, ExprKind::Function(call)))
     }
 
@@ -565,7 +596,8 @@ impl<'a> Parser<'a> {
         };
         let unit = self.interval_unit()?;
         self.expect_tok(Tok::Plus)?;
-        let expr = self.expr_above(UNARY)?;
+        // All of it but AND, OR and XOR, as in MySQL.
+        let expr = self.expr_above(COMPARISON)?;
         let (expr, amount) = (self.arena.alloc(expr), self.arena.alloc(amount));
         Ok(self.node(start, ExprKind::DateAdd { expr, amount, unit, subtract: false }))
     }

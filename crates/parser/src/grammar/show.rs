@@ -3,7 +3,7 @@
 use super::{PResult, Parser};
 use crate::ast::{Explain, ExplainFormat, ExplainTarget, ProfilePart, Show, ShowFilter, ShowKind, Statement, VarScope};
 use crate::keyword::Kw;
-use crate::lexer::Tok;
+use crate::lexer::{SPACE_BEFORE, Tok};
 
 impl<'a> Parser<'a> {
     /// SHOW.
@@ -40,7 +40,8 @@ impl<'a> Parser<'a> {
                 | ShowKind::ProcedureStatus
                 | ShowKind::FunctionStatus
         );
-        if filter != ShowFilter::None && !filterable {
+        let likeable = !matches!(what, ShowKind::Indexes { .. });
+        if filter != ShowFilter::None && !filterable || matches!(filter, ShowFilter::Like(_)) && !likeable {
             return Err(self.error_at(filter_at));
         }
         Ok(Statement::Show(self.arena.alloc(Show { what, filter })))
@@ -107,6 +108,10 @@ impl<'a> Parser<'a> {
             Kw::PROCESSLIST => ShowKind::ProcessList { full },
             Kw::WARNINGS => ShowKind::Warnings { limit: self.optional_limit()? },
             Kw::ERRORS => ShowKind::Errors { limit: self.optional_limit()? },
+            // As a call it takes no space.
+            Kw::COUNT if self.tok.has(SPACE_BEFORE) && !self.lexer.mode.has(crate::SqlMode::IGNORE_SPACE) => {
+                return Err(self.error_at(start));
+            }
             Kw::COUNT => {
                 self.expect_tok(Tok::LParen)?;
                 self.expect_tok(Tok::Star)?;
@@ -158,12 +163,21 @@ impl<'a> Parser<'a> {
             }
             Kw::BINLOG | Kw::RELAYLOG => {
                 self.expect(Kw::EVENTS)?;
-                self.skip_to_end()?;
+                if self.eat(Kw::IN) {
+                    self.string()?;
+                }
+                if self.eat(Kw::FROM) {
+                    self.int()?;
+                }
+                self.optional_limit()?;
+                if kw == Kw::RELAYLOG {
+                    self.channel()?;
+                }
                 if kw == Kw::BINLOG { ShowKind::BinlogEvents } else { ShowKind::RelaylogEvents }
             }
             Kw::REPLICA => {
                 self.expect(Kw::STATUS)?;
-                self.skip_to_end()?;
+                self.channel()?;
                 ShowKind::ReplicaStatus
             }
             Kw::REPLICAS => ShowKind::Replicas,
@@ -222,12 +236,11 @@ impl<'a> Parser<'a> {
         Ok(part)
     }
 
-    fn skip_to_end(&mut self) -> PResult<()> {
-        while !self.at_end() {
-            if self.at_tok(Tok::Bad) {
-                return Err(self.unexpected());
-            }
-            self.bump();
+    /// `FOR CHANNEL 'name'` when it is there: there is none to tell of.
+    fn channel(&mut self) -> PResult<()> {
+        if self.eat(Kw::FOR) {
+            self.expect(Kw::CHANNEL)?;
+            self.string()?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 //!
 //! What a name means is the binder's to say ([`QueryNames`]); the printer knows the form alone.
 
-use super::{Normal, Printer};
+use super::{Normal, Printer, WrittenUnder};
 use crate::ast::{
-    AggregateCall, AggregateFn, ColumnRef, Derived, Frame, FrameBound, FrameUnit, IndexHint, IndexHintKind, IndexHintScope, Join,
-    JoinCondition, JoinKind, JsonTableValue, Limit, Literal, NamedWindow, ObjectName, OrderItem, Over, Query, QueryBody, Select,
+    AggregateCall, AggregateFn, ColumnRef, Derived, Frame, FrameBound, FrameUnit, FunctionCall, IndexHint, IndexHintKind, IndexHintScope,
+    Join, JoinCondition, JoinKind, JsonTableValue, Limit, Literal, NamedWindow, ObjectName, OrderItem, Over, Query, QueryBody, Select,
     SelectItem, SetOp, SetOperator, TableFactor, TableRef, WindowCall, WindowSpec, With,
 };
 use crate::ast::{Expr, ExprKind};
@@ -34,11 +34,13 @@ pub trait QueryNames {
     fn table(&self, table: &ObjectName<'_>) -> (Option<String>, String);
     /// The name of an item that has none of its own.
     fn item(&self, item: &SelectItem<'_>) -> String;
+    /// Fraction digits of what TIME or TIMESTAMP gives.
+    fn digits(&self, call: &FunctionCall<'_>) -> Option<u8>;
 }
 
 /// The normal form of a view's query. Names of `hidden` (a database) are left out.
-pub fn normalise_query(query: &Query<'_>, charset: &str, names: &dyn QueryNames, hidden: Option<&str>) -> Normal {
-    let mut p = Printer { charset, out: Normal::default(), names: Some(names), hidden, exists: false };
+pub fn normalise_query(query: &Query<'_>, under: WrittenUnder<'_>, names: &dyn QueryNames, hidden: Option<&str>) -> Normal {
+    let mut p = Printer { under, out: Normal::default(), names: Some(names), hidden, exists: false, nested: 0 };
     p.query(query, true);
     p.out
 }
@@ -78,6 +80,13 @@ impl Printer<'_> {
         }
     }
 
+    /// EXISTS: of what `*` selects nothing is told where it does not matter.
+    pub(super) fn exists(&mut self, q: &Query<'_>) {
+        let outer = std::mem::replace(&mut self.exists, q.limit.is_none() && is_star(&q.body, !q.order_by.is_empty()));
+        self.subquery("exists", q);
+        self.exists = outer;
+    }
+
     /// A subquery in parentheses.
     pub(super) fn subquery(&mut self, before: &str, q: &Query<'_>) {
         self.out.has_subquery = true;
@@ -85,9 +94,16 @@ impl Printer<'_> {
             return;
         }
         self.put(before);
+        self.inner(q, false);
+    }
+
+    /// A query within another.
+    fn inner(&mut self, q: &Query<'_>, named: bool) {
+        self.nested += 1;
         self.put("(");
-        self.query(q, false);
+        self.query(q, named);
         self.put(")");
+        self.nested -= 1;
     }
 
     fn query(&mut self, q: &Query<'_>, named: bool) {
@@ -95,6 +111,8 @@ impl Printer<'_> {
             self.with(with);
         }
         match q.body {
+            // Only in parentheses may one WITH follow another.
+            QueryBody::Parens(inner) if q.with.is_some() && inner.with.is_some() => self.body(&q.body, q, named),
             QueryBody::Parens(inner) if q.order_by.is_empty() && q.limit.is_none() => return self.query(inner, named),
             QueryBody::Parens(inner) if inner.is_bare() => self.body(&inner.body, q, named),
             _ => self.body(&q.body, q, named),
@@ -130,25 +148,24 @@ impl Printer<'_> {
                 self.order_of_union(q.order_by, body);
             }
             QueryBody::Parens(inner) => {
-                self.put("(");
-                self.query(inner, named);
-                self.put(")");
+                self.inner(inner, named);
                 self.order_of_union(q.order_by, body);
             }
         }
     }
 
     fn with(&mut self, with: &With<'_>) {
+        let exists = std::mem::take(&mut self.exists);
         self.put(if with.recursive { "with recursive " } else { "with " });
         for (at, cte) in with.ctes.iter().enumerate() {
             self.put(if at > 0 { ", " } else { "" });
             self.name(cte.name);
             self.column_names(cte.columns);
-            self.put(" as (");
-            self.query(cte.query, true);
-            self.put(")");
+            self.put(" as ");
+            self.inner(cte.query, true);
         }
         self.put(" ");
+        self.exists = exists;
     }
 
     fn column_names(&mut self, columns: &[&str]) {
@@ -187,11 +204,7 @@ impl Printer<'_> {
                 self.put(")");
             }
             QueryBody::Parens(q) if q.is_bare() => self.operand(&q.body, of, at, named),
-            QueryBody::Parens(q) => {
-                self.put("(");
-                self.query(q, named);
-                self.put(")");
-            }
+            QueryBody::Parens(q) => self.inner(q, named),
             QueryBody::Values(rows) => {
                 self.put("values ");
                 for (at, row) in rows.iter().enumerate() {
@@ -271,9 +284,8 @@ impl Printer<'_> {
 
     fn select(&mut self, select: &Select<'_>, order: &[OrderItem<'_>], named: bool) {
         let Some(names) = self.names else { return };
-        // What EXISTS selects does not matter: `*` is not told.
-        let exists = std::mem::take(&mut self.exists) && select.items.iter().all(|item| matches!(item, SelectItem::Wildcard));
-        self.put(if exists { "select 1" } else { "select " });
+        let exists = std::mem::take(&mut self.exists);
+        self.put("select ");
         let options = select.options;
         for (is_set, word) in [
             (options.straight_join, "straight_join "),
@@ -286,17 +298,17 @@ impl Printer<'_> {
         ] {
             self.put(if is_set { word } else { "" });
         }
+        self.put(if exists { "1" } else { "" });
         for (at, item) in select.items.iter().enumerate().filter(|_| !exists) {
             match item {
                 SelectItem::Expr { expr, alias } => {
                     self.put(if at > 0 { "," } else { "" });
                     self.expr(expr);
-                    if named {
+                    // What follows may name the alias, also where nobody outside does.
+                    let name = alias.map(str::to_owned).or_else(|| named.then(|| names.item(item)));
+                    if let Some(name) = name {
                         self.put(" AS ");
-                        match alias {
-                            Some(alias) => self.name(alias),
-                            None => self.name(&names.item(item)),
-                        }
+                        self.name(&name);
                     }
                 }
                 _ => self.star(&names.star(std::ptr::from_ref(select).addr(), at), named, at == 0),
@@ -335,6 +347,7 @@ impl Printer<'_> {
             self.put(" order by ");
             self.order_items(order, &shown, all_shown, by_name);
         }
+        self.exists = exists;
     }
 
     fn order_items(&mut self, order: &[OrderItem<'_>], shown: &[(Option<&str>, &Expr<'_>)], all_shown: bool, by_name: bool) {
@@ -350,8 +363,11 @@ impl Printer<'_> {
                 },
                 _ => None,
             };
+            let is_named = by_name || self.nested > 0 && matches!(item.expr.kind, ExprKind::Column(_));
             match of_item {
-                Some((Some(alias), _)) if by_name => self.name(alias),
+                Some((Some(alias), _)) if is_named => self.name(alias),
+                // A number would be a position.
+                Some((_, Expr { kind: ExprKind::Literal(Literal::Int(_)), .. })) => self.put("''"),
                 Some((_, expr)) => self.expr(expr),
                 None => self.expr(&item.expr),
             }
@@ -527,9 +543,9 @@ impl Printer<'_> {
     }
 
     fn derived(&mut self, derived: &Derived<'_>) {
-        self.put(if derived.lateral { "lateral (" } else { "(" });
-        self.query(derived.query, true);
-        self.put(") ");
+        self.put(if derived.lateral { "lateral " } else { "" });
+        self.inner(derived.query, true);
+        self.put(" ");
         self.name(derived.alias);
         self.column_names(derived.columns);
     }
@@ -575,9 +591,23 @@ impl Printer<'_> {
     }
 }
 
+/// Whether a query selects `*` and nothing else, and never looks at what that is: HAVING may, and so may ORDER BY of more than plain rows.
+fn is_star(body: &QueryBody<'_>, ordered: bool) -> bool {
+    match body {
+        QueryBody::Select(select) => {
+            let star = matches!(select.items, [SelectItem::Wildcard]);
+            star && select.having.is_none() && !(ordered && select.options.distinct)
+        }
+        QueryBody::SetOp(set) => set.op == SetOperator::Union && !ordered && set.operands.iter().all(|operand| is_star(operand, false)),
+        QueryBody::Parens(q) => q.is_bare() && is_star(&q.body, ordered),
+        QueryBody::Values(_) | QueryBody::Table(_) => false,
+    }
+}
+
 fn has_aggregate(item: &SelectItem<'_>) -> bool {
     let SelectItem::Expr { expr, .. } = item else { return false };
-    let mut p = Printer { charset: "", out: Normal::default(), names: None, hidden: None, exists: false };
+    let under = WrittenUnder { charset: "", week_format: 0 };
+    let mut p = Printer { under, out: Normal::default(), names: None, hidden: None, exists: false, nested: 0 };
     p.expr(expr);
     p.out.has_aggregate
 }

@@ -11,6 +11,9 @@ use mysql_error::codes;
 use parser::ast;
 use types::{Collation, ColumnType, TypeKind, Value};
 
+/// Bits that FLOAT may ask for at most.
+const FLOAT_PRECISION_MAX: u64 = 53;
+
 impl<'c> Binder<'c> {
     #[inline(never)]
     pub(super) fn cast(&mut self, operand: Expr, ty: &ast::DataType<'_>) -> Result<Expr> {
@@ -38,16 +41,20 @@ impl<'c> Binder<'c> {
                 CastTo::Decimal { precision: if precision == 0 { 10 } else { precision as u8 }, scale: scale as u8 }
             }
             K::Double => CastTo::Double,
-            // Of more bits than a FLOAT has.
-            K::Float if ty.length.is_some_and(|bits| bits > 24) => CastTo::Double,
-            K::Float => CastTo::Float,
+            K::Float => match ty.length {
+                Some(bits) if bits > FLOAT_PRECISION_MAX => return Err(codes::too_big_precision(bits, "CAST", FLOAT_PRECISION_MAX)),
+                Some(bits) if bits > ast::FLOAT_BITS_MAX => CastTo::Double,
+                _ => CastTo::Float,
+            },
             K::Date => CastTo::Date,
             K::Time => CastTo::Time { fraction: fraction(ty)? },
             K::DateTime | K::Timestamp => CastTo::DateTime { fraction: fraction(ty)? },
             K::Year => CastTo::Year,
             K::Char | K::VarChar => {
-                let collation = match ty.charset {
-                    Some(name) => named_charset(self, name)?.default_collation(),
+                let charset = ty.charset.map(|name| named_charset(self, name)).transpose()?;
+                let collation = match charset {
+                    _ if ty.binary => charset.unwrap_or_else(|| self.connection_collation().charset()).binary_collation(),
+                    Some(charset) => charset.default_collation(),
                     None => self.connection_collation(),
                 };
                 if collation == Collation::Binary {

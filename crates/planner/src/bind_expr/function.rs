@@ -23,6 +23,9 @@ impl<'c> Binder<'c> {
         if let Some(schema) = call.name.schema {
             return self.stored_function(schema, call);
         }
+        if call.stored {
+            return self.stored_function(self.current_database()?, call);
+        }
         match name.as_str() {
             "adddate" | "date_add" if call.args.len() == 2 => {
                 return self.date_add(&call.args[0], &call.args[1], ast::IntervalUnit::Day, false);
@@ -45,8 +48,7 @@ impl<'c> Binder<'c> {
             func => !func.is_of_sys(),
         });
         let Some(info) = found else {
-            let database = self.context.database().filter(|database| !database.is_empty()).ok_or_else(codes::no_db_error)?;
-            return self.stored_function(database, call);
+            return self.stored_function(self.current_database()?, call);
         };
         let pairs = match info.func {
             Func::JsonObject => call.args.len().is_multiple_of(2),
@@ -110,7 +112,17 @@ impl<'c> Binder<'c> {
             let ty = typing::string(64, self.connection_collation()).not_null();
             return Ok(Expr::literal(Value::from(name), ty));
         }
-        self.typed_function(info.func, info.returns, args)
+        let of_text = args.first().is_some_and(|arg| typing::is_string_class(&arg.ty));
+        let typed = self.typed_function(info.func, info.returns, args)?;
+        if self.views.names.is_some() && matches!(info.func, Func::TimeOf | Func::Timestamp) {
+            self.note_digits(call, if of_text { 6 } else { typed.ty.decimals });
+        }
+        Ok(typed)
+    }
+
+    /// The database in which a function is looked for.
+    fn current_database(&self) -> Result<&'c str> {
+        self.context.database().filter(|database| !database.is_empty()).ok_or_else(codes::no_db_error)
     }
 
     /// A function call with its result type.

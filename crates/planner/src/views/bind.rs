@@ -109,7 +109,7 @@ impl<'c> Binder<'c> {
         let bound = self.view_body(&view, number)?;
         match bound {
             Bound::Block(block) if self.can_merge(&view, &block) => self.merge(view, *block, alias, database),
-            bound => self.view_derived(&view, bound, alias, database).map(JoinTree::Relation),
+            bound => self.view_derived(view, bound, alias, database).map(JoinTree::Relation),
         }
     }
 
@@ -131,7 +131,7 @@ impl<'c> Binder<'c> {
     pub(super) fn view_body(&mut self, view: &Arc<ViewEntry>, number: u32) -> Result<Bound> {
         self.check_stack()?;
         let arena = parser::Bump::new();
-        let parsed = parser::parse(view.def.query.as_bytes(), parser::SqlMode::default(), &arena).map_err(|_| invalid(view))?;
+        let parsed = parser::parse_view(view.def.query.as_bytes(), &arena).map_err(|_| invalid(view))?;
         let ast::Statement::Query(query) = parsed.statement else { return Err(invalid(view)) };
         let sql = std::mem::replace(&mut self.sql, b"");
         let scopes = std::mem::take(&mut self.scopes);
@@ -231,7 +231,7 @@ impl<'c> Binder<'c> {
         })
     }
 
-    fn view_derived(&mut self, view: &ViewEntry, bound: Bound, alias: String, database: String) -> Result<usize> {
+    fn view_derived(&mut self, view: Arc<ViewEntry>, bound: Bound, alias: String, database: String) -> Result<usize> {
         let (columns, source) = self.waiting(bound);
         let names: Vec<&str> = view.def.columns.iter().map(String::as_str).collect();
         let origins: Vec<_> = columns.iter().map(|c| (c.database.clone(), c.org_table.clone(), c.org_name.clone())).collect();
@@ -239,7 +239,7 @@ impl<'c> Binder<'c> {
         for (column, origin) in columns.iter_mut().zip(origins) {
             (column.meta.database, column.meta.org_table, column.meta.org_name) = origin;
         }
-        self.add_relation(Relation { database, ..Relation::new(alias, source, columns) })
+        self.add_relation(Relation { database, view: Some(view), ..Relation::new(alias, source, columns) })
     }
 
     /// What a column of a merged view stands for.

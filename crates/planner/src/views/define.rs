@@ -8,9 +8,9 @@ use crate::expr::ExprKind;
 use crate::logical::{Block, JoinTree};
 use crate::plan::OutputColumn;
 use catalog::ViewEntry;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use parser::ast::{self, SelectItem};
-use parser::normalise_query;
+use parser::{WrittenUnder, normalise_query};
 use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value};
 
@@ -41,12 +41,17 @@ pub fn define_view(
     view: &ast::CreateView<'_>,
     sql: &[u8],
     database: &str,
-    charset: &str,
+    under: WrittenUnder<'_>,
     context: &dyn PlanContext,
 ) -> Result<DefinedView> {
     let mut b = Binder::new(context, sql);
     b.views.names = Some(Box::new(NameRecord::default()));
     b.views.whole_rows = true;
+    if view.query.into.is_some() {
+        return Err(codes::view_select_clause("INTO"));
+    }
+    // It is allowed here, and not kept.
+    b.counts_allowed = crate::found_rows::is_asked_for(view.query);
     let bound = b.bind_source(view.query)?;
     let (columns, block) = match bound {
         Bound::Block(block) => (block.items.iter().map(|(_, c)| c.clone()).collect::<Vec<_>>(), Some(block)),
@@ -71,14 +76,24 @@ pub fn define_view(
         }
         own
     };
-    let whole = normalise_query(view.query, charset, &*names, None);
+    let whole = normalise_query(view.query, under, &*names, None);
     if whole.has_variable || whole.has_parameter {
         return Err(codes::view_select_variable());
     }
-    let query_shown = normalise_query(view.query, charset, &*names, Some(database)).text;
+    refuse_unreadable(&whole.text)?;
+    let query_shown = normalise_query(view.query, under, &*names, Some(database)).text;
     let mergeable = block.as_ref().is_some_and(|block| block.is_simple() && !block.distinct);
     let updatable = view.algorithm != Some("TEMPTABLE") && mergeable && block.is_some_and(|block| is_updatable(&b, &block));
     Ok(DefinedView { query: whole.text, query_shown, columns, updatable, mergeable, tables: std::mem::take(&mut names.named) })
+}
+
+/// What nests so deeply that its text, which has parentheses around all, could not be read back is no view.
+fn refuse_unreadable(text: &str) -> Result<()> {
+    let arena = parser::Bump::new();
+    match parser::parse_view(text.as_bytes(), &arena) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(SqlError::with_message(error.code, error.message)),
+    }
 }
 
 fn is_wrong(name: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::binder::{Binder, Source};
 use crate::expr::{Expr, ExprKind};
-use parser::ast::{Join, JsonTableValue, ObjectName, SelectItem};
+use parser::ast::{FunctionCall, Join, JsonTableValue, ObjectName, SelectItem};
 use parser::{Found, QueryNames};
 use std::collections::HashMap;
 
@@ -23,6 +23,8 @@ pub struct NameRecord {
     types: HashMap<usize, String>,
     /// Names of items, by address.
     pub items: HashMap<usize, String>,
+    /// Fraction digits of calls, by address.
+    digits: HashMap<usize, u8>,
     /// Tables and views that are named: database, name.
     pub named: Vec<(String, String)>,
     /// A temporary table is named.
@@ -48,6 +50,9 @@ impl QueryNames for NameRecord {
     }
     fn item(&self, item: &SelectItem<'_>) -> String {
         self.items.get(&std::ptr::from_ref(item).addr()).cloned().unwrap_or_default()
+    }
+    fn digits(&self, call: &FunctionCall<'_>) -> Option<u8> {
+        self.digits.get(&std::ptr::from_ref(call).addr()).copied()
     }
 }
 
@@ -107,6 +112,14 @@ impl Binder<'_> {
         };
         if let Some(names) = &mut self.views.names {
             names.columns.insert(at, found);
+        }
+    }
+
+    /// Notes the fraction digits of what a call gives.
+    #[cold]
+    pub(crate) fn note_digits(&mut self, call: &FunctionCall<'_>, digits: u8) {
+        if let Some(names) = &mut self.views.names {
+            names.digits.insert(std::ptr::from_ref(call).addr(), digits);
         }
     }
 

@@ -147,6 +147,7 @@ pub(crate) fn of_table_function(column: &str, ty: &DataType<'_>, collation: Coll
         zone: &zone,
         now_micros: 0,
         charset: "",
+        week_format: 0,
         table: String::new(),
         generates_keys: false,
         warnings: Vec::new(),

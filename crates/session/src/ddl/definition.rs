@@ -4,6 +4,7 @@ use super::data_type::column_type;
 use super::expression::{Owner, stored};
 use catalog::{ColumnDef, DefaultValue, Generated, Visibility};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
+use parser::WrittenUnder;
 use parser::ast::{self, ColumnDefault, Expr, ExprKind, Literal, UnaryOp};
 use types::{Collation, ColumnType, Decimal, LocalTime, SqlMode, StoreContext, TypeKind, Value, store_convert};
 
@@ -19,6 +20,8 @@ pub(crate) struct Definer<'a> {
     pub now_micros: i64,
     /// Character set of the session's literals.
     pub charset: &'static str,
+    /// `default_week_format`.
+    pub week_format: u8,
     /// Name of the table.
     pub table: String,
     /// Tables without a primary key get one.
@@ -28,6 +31,11 @@ pub(crate) struct Definer<'a> {
 }
 
 impl Definer<'_> {
+    /// What expressions are written under.
+    pub(super) fn under(&self) -> WrittenUnder<'static> {
+        WrittenUnder { charset: self.charset, week_format: self.week_format }
+    }
+
     pub(super) fn warn(&mut self, error: SqlError) {
         self.warnings.push(error.into_warning(WarningLevel::Warning));
     }

@@ -131,7 +131,7 @@ impl Owner<'_> {
 
 /// The normal form of an expression that a definition of `table` is to hold.
 pub(super) fn stored(definer: &Definer<'_>, expr: &Expr<'_>, owner: Owner<'_>, table: &str) -> Result<Normal, SqlError> {
-    let normal = normalise(expr, definer.charset);
+    let normal = normalise(expr, definer.under());
     if normal.has_parameter {
         return Err(codes::parse_error("You have an error in your SQL syntax", "?", 1));
     }

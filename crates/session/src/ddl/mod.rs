@@ -273,6 +273,7 @@ impl ClientSession {
             zone: &*self.core.settings.zone,
             now_micros: self.core.statement_micros(),
             charset: self.core.settings.collation.charset().name(),
+            week_format: self.core.number("default_week_format") as u8,
             table: table.to_owned(),
             warnings: Vec::new(),
             generates_keys: self.core.number("sql_generate_invisible_primary_key") == 1,

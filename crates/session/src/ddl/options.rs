@@ -77,6 +77,7 @@ impl Options {
             TableOption::RowFormat("FIXED") => return Err(codes::illegal_ha(table)),
             TableOption::RowFormat(format) => self.show("ROW_FORMAT", format),
             TableOption::KeyBlockSize(0) => self.show("KEY_BLOCK_SIZE", ""),
+            TableOption::KeyBlockSize(size) if !matches!(size, 1 | 2 | 4 | 8 | 16) => return Err(codes::illegal_ha(table)),
             TableOption::KeyBlockSize(size) => self.show("KEY_BLOCK_SIZE", &size.to_string()),
             TableOption::Other(name @ ("DATA" | "INDEX"), value) => self.read_directory(definer, table, name, value)?,
             TableOption::Other(name, value) => self.read_other(name, value)?,
@@ -106,7 +107,11 @@ impl Options {
             | "CONNECTION"
                 if is_default || plain == "0" => {}
             "SECONDARY_ENGINE" if plain.eq_ignore_ascii_case("NULL") => {}
-            "ENCRYPTION" => return Err(codes::cannot_find_key_in_keyring()),
+            "ENCRYPTION" if plain.eq_ignore_ascii_case("Y") => return Err(codes::cannot_find_key_in_keyring()),
+            "ENCRYPTION" => return Err(codes::invalid_encryption_option()),
+            "ENGINE_ATTRIBUTE" => {
+                return Err(SqlError::with_message(3981, "Storage engine 'InnoDB' does not support ENGINE_ATTRIBUTE."));
+            }
             other => return Err(codes::not_supported_yet(other)),
         }
         Ok(())

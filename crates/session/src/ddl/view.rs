@@ -87,9 +87,10 @@ fn define(
     kept: Option<&ViewDef>,
 ) -> Result<ViewDef, Outcome> {
     let core = &session.core;
-    let charset = core.settings.collation.charset().name();
+    let under =
+        parser::WrittenUnder { charset: core.settings.collation.charset().name(), week_format: core.number("default_week_format") as u8 };
     let planning = Planning { core, engine: &session.engine, params: &[], param_types: &[] };
-    let defined = planner::views::define_view(create, sql, &name.database, charset, &planning)?;
+    let defined = planner::views::define_view(create, sql, &name.database, under, &planning)?;
     let mut algorithm = match create.algorithm {
         Some("MERGE") => ViewAlgorithm::Merge,
         Some("TEMPTABLE") => ViewAlgorithm::TempTable,
@@ -112,7 +113,7 @@ fn define(
     };
     let client_charset = match crate::variables::find("character_set_client").map(|variable| core.variables.get(variable)) {
         Some(types::Value::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
-        _ => charset.to_owned(),
+        _ => under.charset.to_owned(),
     };
     let connection_collation = core.settings.collation.name().to_owned();
     if algorithm == ViewAlgorithm::Merge && !defined.mergeable {

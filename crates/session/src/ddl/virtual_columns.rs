@@ -6,7 +6,7 @@
 use super::alter::Wishes;
 use catalog::{ColumnDef, TableDef, Visibility};
 use mysql_error::{SqlError, codes};
-use parser::{columns_in, normalise};
+use parser::{WrittenUnder, columns_in, normalise};
 use types::{ColumnType, TypeKind};
 
 /// Functions whose value depends on settings of the session: which session's, nobody could say of a row that is older than the column.
@@ -17,7 +17,7 @@ pub(super) fn follows_from_rows(columns: &[ColumnDef], column: &ColumnDef) -> bo
     let Some(generated) = column.generated.as_ref().filter(|_| column.is_virtual()) else { return false };
     let arena = parser::Bump::new();
     let Ok(parsed) = parser::parse_expression(generated.text.as_bytes(), &arena) else { return false };
-    let normal = normalise(&parsed, "utf8mb4");
+    let normal = normalise(&parsed, WrittenUnder { charset: "utf8mb4", week_format: 0 });
     // What is read of a TIMESTAMP depends on the time zone of the session.
     let is_of_a_zone = |name: &String| columns.iter().any(|read| super::same_name(&read.name, name) && read.ty.kind == TypeKind::Timestamp);
     column.ty.kind != TypeKind::Timestamp

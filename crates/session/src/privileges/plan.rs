@@ -4,7 +4,9 @@ use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::plan_cache::CachedPlan;
 use ::accounts::{Privileges, Rights};
+use catalog::ViewDef;
 use mysql_error::{SqlError, codes};
+use planner::Plan;
 use planner::accesses::Access;
 use std::collections::BTreeSet;
 use sync::atomic::{AtomicU64, Ordering};
@@ -18,8 +20,18 @@ pub(crate) fn next_serial() -> u64 {
 }
 
 /// Tables of `performance_schema` that everybody may read.
-const OPEN_TABLES: &[&str] =
-    &["global_status", "global_variables", "processlist", "session_account_connect_attrs", "session_status", "session_variables"];
+const OPEN_TABLES: &[&str] = &[
+    "global_status",
+    "global_variable_attributes",
+    "global_variables",
+    "persisted_variables",
+    "processlist",
+    "session_account_connect_attrs",
+    "session_status",
+    "session_variables",
+    "variables_info",
+    "variables_metadata",
+];
 
 impl ClientSession {
     /// Refuses a plan that goes beyond the session's rights, and remembers one that does not.
@@ -57,6 +69,24 @@ impl Core {
             return Ok(());
         }
         accesses.iter().try_for_each(|access| self.check_access(access))
+    }
+
+    /// EXPLAIN tells what views are made of: that takes SHOW VIEW on each of them, and SELECT on some part of all that is behind them, whoever defined them.
+    pub(crate) fn may_explain(&self, plan: &Plan) -> Result<(), SqlError> {
+        if self.standing.everything || plan.views.is_empty() {
+            return Ok(());
+        }
+        let rights = &self.standing.rights;
+        let shows = |view: &ViewDef| rights.on_table(&view.database, &view.name).has(Privileges::SHOW_VIEW);
+        let reads = |access: &Access| match self.computed_access(&access.database, &access.table) {
+            Some(answer) => answer.is_ok(),
+            None => rights.on_some_column(&access.database, &access.table).has(Privileges::SELECT),
+        };
+        let mut behind = plan.accesses.iter().filter(|access| access.behind.is_some() && !access.wants.has(Privileges::EXECUTE));
+        match plan.views.iter().all(|used| shows(&used.view.def)) && behind.all(reads) {
+            true => Ok(()),
+            false => Err(codes::view_no_explain()),
+        }
     }
 
     fn check_access(&self, access: &Access) -> Result<(), SqlError> {
@@ -140,7 +170,7 @@ impl Core {
     fn computed_access(&self, database: &str, table: &str) -> Option<Result<(), SqlError>> {
         if database.eq_ignore_ascii_case("information_schema") {
             let innodb = table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_"));
-            return Some(if innodb { self.require_process() } else { Ok(()) });
+            return Some(if innodb || table.eq_ignore_ascii_case("FILES") { self.require_process() } else { Ok(()) });
         }
         (database == "performance_schema" && OPEN_TABLES.contains(&table)).then_some(Ok(()))
     }

@@ -3,7 +3,7 @@
 use crate::client_session::ClientSession;
 use crate::context::Core;
 use ::accounts::{AccountName, Privileges, Rights};
-use catalog::{TableDef, ViewDef};
+use catalog::ViewDef;
 use mysql_error::SqlError;
 use std::sync::Arc;
 
@@ -16,6 +16,9 @@ pub(crate) struct Shows {
 }
 
 impl Shows {
+    /// What [`Shows::column`] says where all is allowed.
+    pub const ALL_OF_COLUMN: &str = "select,insert,update,references";
+
     /// Of who is shown everything.
     pub fn everything(self) -> Shows {
         Shows { everything: true, ..self }
@@ -37,7 +40,7 @@ impl Shows {
     /// What may be done with a column, as the columns named `Privileges` tell it; empty for one that is not shown.
     pub fn column(&self, database: &str, table: &str, column: &str) -> String {
         if self.everything {
-            return "select,insert,update,references".to_owned();
+            return Shows::ALL_OF_COLUMN.to_owned();
         }
         if database.eq_ignore_ascii_case("information_schema") {
             return "select".to_owned();
@@ -105,17 +108,5 @@ impl ClientSession {
             false => Ok(()),
             true => Err(core.table_denied(Privileges::SELECT, table)),
         }
-    }
-
-    /// The columns of a table that the session is not shown.
-    pub(crate) fn hidden_columns(&self, def: &TableDef) -> Vec<String> {
-        if self.core.standing.everything {
-            return Vec::new();
-        }
-        let shows = self.core.shows();
-        let hidden = def.columns.iter().filter(|column| shows.column(&def.database, &def.name, &column.name).is_empty());
-        // Who may see the table at all by a privilege that columns do not have sees its columns.
-        let of_table = !self.core.standing.rights.on_table(&def.database, &def.name).and(Privileges::ALL_TABLE).is_empty();
-        if of_table { Vec::new() } else { hidden.map(|column| column.name.clone()).collect() }
     }
 }

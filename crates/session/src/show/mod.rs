@@ -30,7 +30,6 @@ pub(crate) use profiles::rows_of as profile_rows;
 
 use crate::client_session::ClientSession;
 use crate::ddl::FullName;
-use crate::ddl::has_generated_key;
 use crate::error_map::{Outcome, catalog_error};
 use crate::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
@@ -140,7 +139,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::TableStatus { schema } => tables::table_status(session, *schema),
         ShowKind::Columns { full, table, .. } => Ok(match find_table(session, table)? {
             Found::Stored(entry) => shown_columns(session, &entry, *full),
-            Found::View(entry) => view::columns(session.shared(), &entry, *full)?,
+            Found::View(entry) => view::columns(&session.core, &entry, *full)?,
             Found::Computed(_, def) => computed::columns(def, *full),
         }),
         ShowKind::Indexes { table, .. } => Ok(match find_table(session, table)? {
@@ -180,7 +179,10 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         },
         ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),
         ShowKind::OpenTables { schema } => {
-            schema_of(session, *schema)?;
+            // Nothing is told of a database that is not the session's.
+            if schema.is_none_or(|schema| session.core.sees_database(schema)) {
+                schema_of(session, *schema)?;
+            }
             Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())]))
         }
         // What cannot be made has an empty list.
@@ -347,7 +349,7 @@ pub(crate) fn describe(
 ) -> Result<(), Outcome> {
     let mut table = match find_table(session, name)? {
         Found::Stored(entry) => shown_columns(session, &entry, false),
-        Found::View(entry) => view::columns(session.shared(), &entry, false)?,
+        Found::View(entry) => view::columns(&session.core, &entry, false)?,
         Found::Computed(_, def) => computed::columns(def, false),
     };
     if let Some(pattern) = column {
@@ -396,15 +398,7 @@ fn schema_of(session: &ClientSession, schema: Option<&str>) -> Result<String, Ou
 
 /// The columns of a table that the session may see.
 fn shown_columns(session: &ClientSession, entry: &TableEntry, full: bool) -> Table {
-    let mut table = tables::columns(entry, full);
-    if !session.core.tells_generated_keys() && has_generated_key(&entry.def) {
-        table.rows.remove(0);
-    }
-    let hidden = session.hidden_columns(&entry.def);
-    if !hidden.is_empty() {
-        table.rows.retain(|row| !matches!(&row[0], Value::Bytes(name) if hidden.iter().any(|hidden| hidden.as_bytes() == &name[..])));
-    }
-    table
+    tables::columns(entry, full, session.core.tells_generated_keys(), &session.core.shows())
 }
 
 /// A table that SHOW describes.

@@ -3,7 +3,9 @@
 use super::create::{Quotes, default_text};
 use super::{Table, computed, number, schema_of, text};
 use crate::client_session::ClientSession;
+use crate::ddl::has_generated_key;
 use crate::error_map::{Outcome, catalog_error};
+use crate::privileges::Shows;
 use crate::virtual_tables;
 use catalog::{CatalogError, DefaultValue, IndexDef, TableDef, TableEntry, VirtualTableDef, Visibility};
 use planner::plan::OutputColumn;
@@ -124,6 +126,13 @@ pub(crate) fn default_shown(column: &catalog::ColumnDef) -> Option<String> {
     match &column.default {
         DefaultValue::None | DefaultValue::Null => None,
         DefaultValue::Constant(Value::UInt(bits)) if column.ty.kind == TypeKind::Bit => Some(format!("b'{bits:b}'")),
+        // Bytes are told as a number, as far as C would read them.
+        DefaultValue::Constant(Value::Bytes(bytes))
+            if matches!(column.ty.kind, TypeKind::Binary | TypeKind::VarBinary) && !bytes.is_empty() =>
+        {
+            let digits: String = bytes.iter().take_while(|byte| **byte != 0).map(|byte| format!("{byte:02X}")).collect();
+            Some(format!("0x{digits}"))
+        }
         DefaultValue::Constant(value) => default_text(&column.ty, value),
         DefaultValue::CurrentTimestamp => Some(now(&column.ty)),
         DefaultValue::Expression(text) => Some(escaped(text)),
@@ -179,9 +188,18 @@ pub(super) fn columns_head(full: bool) -> Table {
     Table::new(&head)
 }
 
-pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
+/// SHOW COLUMNS of a table: those that may be seen, a temporary table's all.
+pub(super) fn columns(entry: &TableEntry, full: bool, generated_keys: bool, shows: &Shows) -> Table {
     let mut table = columns_head(full);
-    for (at, column) in entry.def.columns[..entry.def.user_columns()].iter().enumerate() {
+    let hides = usize::from(!generated_keys && has_generated_key(&entry.def));
+    for (at, column) in entry.def.columns[..entry.def.user_columns()].iter().enumerate().skip(hides) {
+        let privileges = match entry.temporary {
+            true => Shows::ALL_OF_COLUMN.to_owned(),
+            false => shows.column(&entry.def.database, &entry.def.name, &column.name),
+        };
+        if privileges.is_empty() {
+            continue;
+        }
         let ty = &column.ty;
         let mut row = vec![Value::from(column.name.as_str()), ty.to_string().into()];
         if full {
@@ -196,7 +214,7 @@ pub(super) fn columns(entry: &TableEntry, full: bool) -> Table {
         };
         row.extend([if ty.nullable { "YES" } else { "NO" }.into(), key_word(&entry.def, at).into(), default, extra]);
         if full {
-            row.extend(["select,insert,update,references".into(), column.comment.as_str().into()]);
+            row.extend([privileges.into(), column.comment.as_str().into()]);
         }
         table.row(row);
     }

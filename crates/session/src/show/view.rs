@@ -4,6 +4,7 @@ use super::create::Quotes;
 use super::tables::columns_head;
 use super::{Table, text};
 use crate::client_session::ClientSession;
+use crate::context::Core;
 use crate::error_map::catalog_error;
 use crate::shared::Shared;
 use crate::virtual_tables;
@@ -108,9 +109,14 @@ fn implicit_default(ty: &ColumnType) -> Option<String> {
 }
 
 /// SHOW COLUMNS of a view.
-pub(super) fn columns(shared: &Shared, view: &Arc<ViewEntry>, full: bool) -> Result<Table, SqlError> {
+pub(super) fn columns(core: &Core, view: &Arc<ViewEntry>, full: bool) -> Result<Table, SqlError> {
     let mut table = columns_head(full);
-    for ViewColumn { column, default, comment } in view_columns(shared, view)? {
+    let shows = core.shows();
+    for ViewColumn { column, default, comment } in view_columns(&core.shared, view)? {
+        let privileges = shows.column(&view.def.database, &view.def.name, &column.name);
+        if privileges.is_empty() {
+            continue;
+        }
         let ty = &column.ty;
         let mut row = vec![Value::from(&*column.name), ty.to_string().into()];
         if full {
@@ -119,7 +125,7 @@ pub(super) fn columns(shared: &Shared, view: &Arc<ViewEntry>, full: bool) -> Res
         }
         row.extend([if ty.nullable { "YES" } else { "NO" }.into(), "".into(), default.into(), "".into()]);
         if full {
-            row.extend(["select,insert,update,references".into(), comment.into()]);
+            row.extend([privileges.into(), comment.into()]);
         }
         table.row(row);
     }

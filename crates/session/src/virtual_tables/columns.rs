@@ -63,12 +63,15 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
         Listed::View(view) => {
             let row = |(at, column): (usize, show::ViewColumn)| {
                 let place = Place { database: &view.def.database, table: &view.def.name, at };
-                let privileges = "select,insert,update,references";
+                let privileges = &*shows.column(place.database, place.table, &column.column.name);
+                if privileges.is_empty() {
+                    return None;
+                }
                 let details = Details { default: column.default, privileges, comment: &column.comment, ..Details::default() };
-                describe(&place, &column.column.name, &column.column.ty, details)
+                Some(describe(&place, &column.column.name, &column.column.ty, details))
             };
             // An invalid one has none.
-            show::view_columns(&shared, view).unwrap_or_default().into_iter().enumerate().map(row).collect()
+            show::view_columns(&shared, view).unwrap_or_default().into_iter().enumerate().filter_map(row).collect()
         }
         Listed::Stored(_) | Listed::Open(_) => {
             let Some(def) = listed.def() else { return Vec::new() };

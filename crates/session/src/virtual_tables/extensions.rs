@@ -72,18 +72,21 @@ fn table_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vir
 
 fn column_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let shared = Arc::clone(&core.shared);
+    let shows = core.shows();
     each_table(core, request, move |listed| {
         let (database, name) = place(listed);
+        let may_see = |column: &str| !shows.column(database, name, column).is_empty();
         let columns: Vec<&str> = match listed {
             // Its definition names columns only where the statement did. An invalid one has none.
             Listed::View(view) => {
-                let columns = show::view_columns(&shared, view).unwrap_or_default();
-                return columns.into_iter().map(|shown| row(&["def", database, name, &shown.column.name])).collect();
+                let columns = show::view_columns(&shared, view).unwrap_or_default().into_iter().map(|shown| shown.column.name);
+                return columns.filter(|column| may_see(column)).map(|column| row(&["def", database, name, &column])).collect();
             }
             Listed::Computed(_, def) => def.columns.iter().map(|column| column.name).collect(),
             Listed::Open(_) | Listed::Stored(_) => {
                 let columns = listed.def().into_iter().flat_map(|def| &def.columns);
-                columns.filter(|column| column.visibility != Visibility::Hidden).map(|column| column.name.as_str()).collect()
+                let seen = columns.filter(|column| column.visibility != Visibility::Hidden && may_see(&column.name));
+                seen.map(|column| column.name.as_str()).collect()
             }
         };
         columns.into_iter().map(|column| row(&["def", database, name, column])).collect()
