@@ -79,15 +79,6 @@ fn number(value: &Json) -> (f64, Option<Decimal>) {
     (double, exact.filter(|_| double.abs() < 1e34).and_then(|exact| exact.rescale(30)))
 }
 
-/// Bytes of a BIT column come behind other bytes, and those of a BLOB behind them.
-fn bytes_rank(ty: u8) -> u8 {
-    match ty {
-        16 => 1,
-        249..=252 => 2,
-        _ => 0,
-    }
-}
-
 fn compare_scalars(a: &Json, b: &Json) -> Ordering {
     match (a, b) {
         (Json::Bool(x), Json::Bool(y)) => x.cmp(y),
@@ -96,7 +87,7 @@ fn compare_scalars(a: &Json, b: &Json) -> Ordering {
         (Json::Date(x), Json::Date(y)) => x.packed().cmp(&y.packed()),
         (Json::Time(x), Json::Time(y)) => x.micros().cmp(&y.micros()),
         (Json::DateTime(x), Json::DateTime(y)) => x.packed().cmp(&y.packed()),
-        (Json::Opaque(x, left), Json::Opaque(y, right)) => bytes_rank(*x).cmp(&bytes_rank(*y)).then_with(|| left.cmp(right)).then(x.cmp(y)),
+        (Json::Opaque(x, left), Json::Opaque(y, right)) => left.cmp(right).then(x.cmp(y)),
         (Json::Null, Json::Null) => Ordering::Equal,
         _ => {
             let ((x, exact_x), (y, exact_y)) = (number(a), number(b));
@@ -146,7 +137,6 @@ fn key_at(view: View<'_>, depth: usize, out: &mut Vec<u8>) -> Result<()> {
             Json::Time(v) => out.extend_from_slice(&(v.micros() as u64 ^ 1 << 63).to_be_bytes()),
             Json::DateTime(v) => out.extend_from_slice(&v.packed().to_be_bytes()),
             Json::Opaque(ty, bytes) => {
-                out.push(bytes_rank(ty));
                 bytes_key(&bytes, out)?;
                 out.push(ty);
             }
