@@ -15,7 +15,7 @@ use types::ColumnType;
 /// Result of binding.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
-/// Stack that binding, planning or running a statement may take where it asks ([`Binder::check_stack`]). A connection has 1 MiB; what is left is for
+/// Stack that binding, planning or running a statement may take where it asks (`check_stack`). A connection has 1 MiB; what is left is for
 /// what does not ask: a single block or operator, walks over the finished plan, libraries.
 pub const STACK_BYTES_MAX: usize = 640 * 1024;
 

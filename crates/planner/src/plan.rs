@@ -931,7 +931,7 @@ pub struct Delete {
     pub input: Node,
     /// Targets.
     pub targets: Vec<DeleteTarget>,
-    /// Find all rows first, then delete: see [`Plan::find_before_changing`].
+    /// Find all rows first, then delete: a subquery reads the table again.
     pub buffered: bool,
     /// LIMIT.
     pub limit: Option<Expr>,
