@@ -489,6 +489,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// A comment for another version, with the comments in it.
+    #[cold]
+    #[inline(never)]
     fn skip_version(&mut self, start: usize, mut body: usize, flags: u8) -> Option<Token> {
         loop {
             let find = |what: &[u8], from: usize| memchr::memmem::find(self.sql.get(from..).unwrap_or_default(), what).map(|at| from + at);

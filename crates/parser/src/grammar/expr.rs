@@ -551,11 +551,11 @@ impl<'a> Parser<'a> {
     #[inline]
     pub(super) fn named(&mut self) -> PResult<Expr<'a>> {
         let start = self.tok.start;
-        let token = self.tok;
-        let first = self.name_text(token)?;
+        let (kind, word) = (self.tok.tok, self.tok.kw);
+        let first = self.name_text(self.tok)?;
         self.bump();
         match self.tok.tok {
-            Tok::LParen if token.tok == Tok::Quoted || token.tok == Tok::Keyword && minds_space(token.kw) => self.stored_call(start, first),
+            Tok::LParen if kind == Tok::Quoted || kind == Tok::Keyword && minds_space(word) => self.stored_call(start, first),
             Tok::LParen => self.call(start, ObjectName { schema: None, name: first }),
             Tok::Dot => self.qualified(start, first),
             Tok::Arrow | Tok::LongArrow => self.json_path(start, ColumnRef { schema: None, table: None, column: first }),
