@@ -14,18 +14,16 @@ use types::{Collation, TypeKind};
 impl<'c> Binder<'c> {
     pub(super) fn bind_cte(&mut self, cte: &ast::Cte<'_>, recursive: bool) -> Result<()> {
         let beside = std::mem::take(&mut self.levels);
-        self.push_cte(cte, recursive)?;
+        let mut entry = self.cte_entry(cte, recursive)?;
         // It counts where it is named.
-        let levels = std::mem::replace(&mut self.levels, beside);
-        self.ctes.last_mut().expect("pushed").levels = levels;
+        entry.levels = std::mem::replace(&mut self.levels, beside);
+        self.ctes.push(entry);
         Ok(())
     }
 
-    fn push_cte(&mut self, cte: &ast::Cte<'_>, recursive: bool) -> Result<()> {
+    fn cte_entry(&mut self, cte: &ast::Cte<'_>, recursive: bool) -> Result<CteEntry> {
         if recursive && query_names(cte.query, cte.name) {
-            let entry = self.bind_recursive(cte)?;
-            self.ctes.push(entry);
-            return Ok(());
+            return self.bind_recursive(cte);
         }
         let is_union = matches!(in_parentheses(cte.query).0.body, ast::QueryBody::SetOp(set) if set.op == ast::SetOperator::Union);
         let names_itself = recursive && is_union;
@@ -36,8 +34,7 @@ impl<'c> Binder<'c> {
         if names_itself {
             self.recursing.pop();
         }
-        self.ctes.push(entry?);
-        Ok(())
+        entry
     }
 
     /// A number to count uses by.
