@@ -51,8 +51,8 @@ impl Endpoint {
             }
             Endpoint::Unix(to) => {
                 // Without O_NONBLOCK, since a full queue would refuse at once; all that is sent and received says MSG_DONTWAIT.
-                let socket =
-                    net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(|e| failed("socket", e))?;
+                let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                    .map_err(|e| failed("socket", e))?;
                 sockopt::set_socket_timeout(&socket, Timeout::Send, Some(Duration::from_secs(QUEUE_SECONDS)))
                     .map_err(|e| failed("SO_SNDTIMEO", e))?;
                 net::connect(&socket, to).map_err(|e| format!("cannot connect to {self}: {e}"))?;
