@@ -1,25 +1,33 @@
 //! Where the server is and who logs in.
 
 use crate::blocking::Blocking;
+use crate::endpoint::Endpoint;
 use crate::session::Account;
 use clap::Args;
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 const PORT: u16 = 3306;
 
-/// A host, by name or number, and a port.
+/// A host, by name or number, and a port; or a unix socket of this machine, told by a path that begins with a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
-    host: String,
-    port: u16,
+pub struct Address(Kind);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    Host { host: String, port: u16 },
+    Unix(PathBuf),
 }
 
 impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Address, String> {
+        if text.starts_with('/') {
+            return Ok(Address(Kind::Unix(text.into())));
+        }
         let complaint = || format!("`{text}` is not HOST:PORT");
         let (host, port) = match text.rsplit_once(':') {
             // A number of version 6 without a port, or in brackets.
@@ -30,22 +38,30 @@ impl FromStr for Address {
         };
         let port = port.map_or(Ok(PORT), |port| port.parse().map_err(|_| complaint()))?;
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        if host.is_empty() { Err(complaint()) } else { Ok(Address { host: host.to_owned(), port }) }
+        if host.is_empty() { Err(complaint()) } else { Ok(Address(Kind::Host { host: host.to_owned(), port })) }
     }
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') { write!(f, "[{}]:{}", self.host, self.port) } else { write!(f, "{}:{}", self.host, self.port) }
+        match &self.0 {
+            Kind::Host { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Kind::Host { host, port } => write!(f, "{host}:{port}"),
+            Kind::Unix(path) => path.display().fmt(f),
+        }
     }
 }
 
 impl Address {
     /// What the name stands for: at least one.
-    pub fn resolve(&self) -> Result<Vec<SocketAddr>, String> {
-        let found: Vec<SocketAddr> =
-            (self.host.as_str(), self.port).to_socket_addrs().map_err(|e| format!("{}: cannot be resolved: {e}", self.host))?.collect();
-        if found.is_empty() { Err(format!("{}: has no address", self.host)) } else { Ok(found) }
+    pub fn resolve(&self) -> Result<Vec<Endpoint>, String> {
+        let (host, port) = match &self.0 {
+            Kind::Host { host, port } => (host.as_str(), *port),
+            Kind::Unix(path) => return Ok(vec![Endpoint::unix(path)?]),
+        };
+        let addresses = (host, port).to_socket_addrs().map_err(|e| format!("{host}: cannot be resolved: {e}"))?;
+        let found: Vec<Endpoint> = addresses.map(Endpoint::Tcp).collect();
+        if found.is_empty() { Err(format!("{host}: has no address")) } else { Ok(found) }
     }
 }
 
@@ -66,7 +82,7 @@ pub struct Login {
 /// Where the server is and who logs in.
 #[derive(Debug, Clone, Args)]
 pub struct Server {
-    /// Server; the port may be left out
+    /// Server; the port may be left out. A path that begins with a slash is a unix socket
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:3306")]
     pub server: Address,
     /// Login
@@ -81,7 +97,7 @@ impl Server {
         Account { user, password, database: if with_database { database } else { String::new() } }
     }
 
-    /// Logs in at the first of the server's addresses that answers; where it does is in [`Blocking::address`].
+    /// Logs in at the first of the server's addresses that answers; where it does is in [`Blocking::endpoint`].
     pub fn connect(&self, with_database: bool) -> Result<Blocking, String> {
         let account = self.account(with_database);
         let mut why = String::new();
@@ -107,6 +123,7 @@ mod tests {
             ("[::1]:3308", "[::1]:3308"),
             ("::1", "[::1]:3306"),
             ("[::1]", "[::1]:3306"),
+            ("/run/altiplano:1/a.sock", "/run/altiplano:1/a.sock"),
         ] {
             assert_eq!(text.parse::<Address>().map(|address| address.to_string()), Ok(shown.to_owned()), "{text}");
         }

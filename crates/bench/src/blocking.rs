@@ -1,10 +1,10 @@
 //! A session whose caller waits: for loading data, looking at counters, and checks.
 
+use crate::endpoint::Endpoint;
 use crate::link::Link;
 use crate::session::{Account, Done, Failure, Session};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 pub struct Blocking {
     link: Rc<Link>,
     session: Session,
-    address: SocketAddr,
+    endpoint: Endpoint,
 }
 
 /// Longest time for a login; statements may take as long as they take.
@@ -23,11 +23,11 @@ const UNKNOWN_DATABASE: u16 = 1049;
 
 impl Blocking {
     /// Connects and logs in; what is wrong is told in one line for the user.
-    pub fn connect(to: SocketAddr, account: &Account) -> Result<Blocking, String> {
-        let link = Rc::new(Link::connect(to, None)?);
+    pub fn connect(to: Endpoint, account: &Account) -> Result<Blocking, String> {
+        let link = Rc::new(Link::connect(&to, None)?);
         let deadline = Instant::now() + Duration::from_secs(LOGIN_SECONDS);
         match block_on(&link, Session::log_in(Rc::clone(&link), account, false), Some(deadline)) {
-            Some(Ok(session)) => Ok(Blocking { link, session, address: to }),
+            Some(Ok(session)) => Ok(Blocking { link, session, endpoint: to }),
             Some(Err(Failure::Server(error))) if error.code == UNKNOWN_DATABASE => {
                 Err(format!("{to}: {} (`altiplano bench prepare` makes it)", error.message))
             }
@@ -37,14 +37,14 @@ impl Blocking {
         }
     }
 
-    /// The server's address.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    /// Where the server listens.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
     }
 
-    /// This end's address.
-    pub fn own_address(&self) -> Option<SocketAddr> {
-        self.link.own_address()
+    /// The server's process, when it is on this machine and may be looked into.
+    pub fn server_process(&self) -> Option<u32> {
+        self.link.server_process(&self.endpoint)
     }
 
     /// The server's version and its comment; empty when it does not tell.

@@ -15,6 +15,7 @@
 //! # Not here
 //! SQL: a statement is known by its first word. Cursors, compression, TLS.
 
+use crate::endpoint::Endpoint;
 use crate::options::CeilingOptions;
 use crate::session;
 use protocol::auth::{self, Challenge};
@@ -23,8 +24,11 @@ use protocol::handshake::write_auth_more_data;
 use protocol::packet::HEADER_BYTES;
 use protocol::reply::{ErrReply, PrepareReply, write_eof, write_infile_request};
 use protocol::{Capabilities, ColumnDefinition, ColumnType, Greeting, HandshakeResponse, OkReply, PacketWriter, ServerStatus};
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
 use sync::atomic::{AtomicU32, Ordering};
 
 /// What the version holds.
@@ -39,37 +43,92 @@ const STATEMENTS_MAX: usize = 65_536;
 /// Serves until the process ends.
 pub fn serve(options: &CeilingOptions) -> Result<(), String> {
     let listener = listen(options)?;
-    let address = listener.local_addr().map_err(|e| e.to_string())?;
-    eprintln!("listening on {address}; every statement is answered at once");
+    eprintln!("listening on {listener}; every statement is answered at once");
     accept(&listener, || ());
     Ok(())
 }
 
-/// The listener alone.
-pub fn listen(options: &CeilingOptions) -> Result<TcpListener, String> {
-    let addresses = options.listen.resolve()?;
-    TcpListener::bind(addresses.as_slice()).map_err(|e| format!("cannot listen at {}: {e}", options.listen))
+/// What it listens with.
+pub enum Listener {
+    /// At an address and port.
+    Tcp(TcpListener),
+    /// At a unix socket, with its path.
+    Unix(UnixListener, PathBuf),
 }
 
-/// Takes connections, a thread for each, for as long as the process lives; `before` is called before each answer, so that tests can hold it.
-pub fn accept(listener: &TcpListener, before: impl Fn() + Clone + Send + 'static) {
-    let ids = AtomicU32::new(1);
-    for stream in listener.incoming() {
-        // Out of files or memory: those who are there go on.
-        let Ok(stream) = stream else { continue };
-        let (id, before) = (ids.fetch_add(1, Ordering::Relaxed), before.clone());
-        // A connection whose thread cannot be made is closed.
-        let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-            let _ = stream.set_nodelay(true);
-            // A client that goes away, or talks nonsense, ends its connection only.
-            let _ = Connection::new(stream).serve(id, before);
-        });
+impl Listener {
+    /// The port, where there is one.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Listener::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
+            Listener::Unix(..) => None,
+        }
     }
 }
 
+impl fmt::Display for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Listener::Tcp(listener) => listener.local_addr().map_err(|_| fmt::Error)?.fmt(f),
+            Listener::Unix(_, path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// The listener alone.
+pub fn listen(options: &CeilingOptions) -> Result<Listener, String> {
+    let failed = |e: io::Error| format!("cannot listen at {}: {e}", options.listen);
+    let mut addresses: Vec<SocketAddr> = Vec::new();
+    for endpoint in options.listen.resolve()? {
+        match endpoint {
+            Endpoint::Tcp(address) => addresses.push(address),
+            Endpoint::Unix(_) => {
+                let path = PathBuf::from(options.listen.to_string());
+                return bind_unix(&path).map(|listener| Listener::Unix(listener, path)).map_err(failed);
+            }
+        }
+    }
+    TcpListener::bind(addresses.as_slice()).map(Listener::Tcp).map_err(failed)
+}
+
+/// A file left by a server that has ended is replaced; one with a listener is not.
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    match UnixListener::bind(path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
+            std::fs::remove_file(path)?;
+            UnixListener::bind(path)
+        }
+        other => other,
+    }
+}
+
+/// Takes connections, a thread for each, for as long as the process lives; `before` is called before each answer, so that tests can hold it.
+pub fn accept(listener: &Listener, before: impl Fn() + Clone + Send + 'static) {
+    let ids = AtomicU32::new(1);
+    loop {
+        // Out of files or memory: those who are there go on.
+        match listener {
+            Listener::Tcp(listener) => {
+                let Ok((stream, _)) = listener.accept() else { continue };
+                let _ = stream.set_nodelay(true);
+                serve_one(stream, ids.fetch_add(1, Ordering::Relaxed), before.clone());
+            }
+            Listener::Unix(listener, _) => {
+                let Ok((stream, _)) = listener.accept() else { continue };
+                serve_one(stream, ids.fetch_add(1, Ordering::Relaxed), before.clone());
+            }
+        }
+    }
+}
+
+fn serve_one(stream: impl Read + Write + Send + 'static, id: u32, before: impl Fn() + Send + 'static) {
+    // A connection whose thread cannot be made is closed; a client that goes away, or talks nonsense, ends its connection only.
+    let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || drop(Connection::new(stream).serve(id, before)));
+}
+
 /// One connection.
-struct Connection {
-    stream: TcpStream,
+struct Connection<S> {
+    stream: S,
     buffer: Vec<u8>,
     /// Of the buffer: received and not taken.
     begin: usize,
@@ -168,8 +227,8 @@ fn is_word(text: &[u8], word: &[u8]) -> bool {
     text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word))
 }
 
-impl Connection {
-    fn new(stream: TcpStream) -> Connection {
+impl<S: Read + Write> Connection<S> {
+    fn new(stream: S) -> Connection<S> {
         Connection {
             stream,
             buffer: vec![0; BUFFER_BYTES],

@@ -1,10 +1,10 @@
 //! What the threads of a run and its owner share: the phase, counters, where tallies are handed over.
 
+use crate::endpoint::Endpoint;
 use crate::options::RunOptions;
 use crate::seconds::Seconds;
 use crate::tally::Tally;
 use crate::workload::Workload;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use sync::{Mutex, Rank};
@@ -38,7 +38,7 @@ pub struct Control {
     /// What is run.
     pub options: RunOptions,
     /// Where the server is.
-    pub to: SocketAddr,
+    pub to: Endpoint,
     /// The server answers without looking at what it is asked.
     pub canned: bool,
     /// What connections do.
@@ -67,7 +67,7 @@ pub struct Control {
 
 impl Control {
     /// For a run of this thread.
-    pub fn new(options: RunOptions, to: SocketAddr, canned: bool, workload: Workload) -> Control {
+    pub fn new(options: RunOptions, to: Endpoint, canned: bool, workload: Workload) -> Control {
         Control {
             options,
             to,

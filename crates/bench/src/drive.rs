@@ -1,6 +1,7 @@
 //! A thread of a run, and the task of a connection.
 
 use crate::control::{Control, Phase};
+use crate::endpoint::Endpoint;
 use crate::link::Link;
 use crate::options::RunOptions;
 use crate::random::Random;
@@ -12,7 +13,7 @@ use crate::tally::Tally;
 use crate::workload::Client;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
@@ -97,14 +98,15 @@ impl Place {
     /// Connects and logs in, in place of the connection that there was.
     pub async fn log_in(&self, number: usize) -> Result<Session, Failure> {
         let options = &self.local.control.options;
-        let link = self.seat.connect(self.local.control.to, from(options, self.local.control.to, number)).map_err(Failure::Lost)?;
+        let to = &self.local.control.to;
+        let link = self.seat.connect(to, from(options, to, number)).map_err(Failure::Lost)?;
         log_in(link, options).await
     }
 }
 
 /// An address of this machine's own for a connection, where one address has too few ports.
-fn from(options: &RunOptions, to: SocketAddr, number: usize) -> Option<SocketAddrV4> {
-    let needed = options.connections > CONNECTIONS_PER_ADDRESS && to.is_ipv4() && to.ip().is_loopback();
+fn from(options: &RunOptions, to: &Endpoint, number: usize) -> Option<SocketAddrV4> {
+    let needed = options.connections > CONNECTIONS_PER_ADDRESS && to.has_many_addresses();
     needed.then(|| SocketAddrV4::new(Ipv4Addr::new(127, 0, 1, (number / CONNECTIONS_PER_ADDRESS) as u8 + 1), 0))
 }
 

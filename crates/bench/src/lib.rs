@@ -26,6 +26,7 @@ pub mod control;
 pub mod cpu;
 pub mod distribution;
 pub mod drive;
+pub mod endpoint;
 pub mod histogram;
 pub mod json;
 pub mod ledger;

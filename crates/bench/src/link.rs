@@ -1,18 +1,22 @@
 //! One socket: sends commands, cuts what arrives into packets and feeds them to the reply.
 
+use crate::endpoint::Endpoint;
+use crate::process;
 use crate::reply::Reply;
 use protocol::packet::{FRAME_PAYLOAD_MAX, HEADER_BYTES};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, RecvFlags, SendFlags, sockopt};
 use std::cell::{Ref, RefCell, RefMut};
 use std::future::poll_fn;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::task::Poll;
 
 /// A connection's socket and the reply that is arriving on it. Used by one thread.
 pub struct Link {
     socket: OwnedFd,
+    /// Nobody on the way can listen.
+    private: bool,
     state: RefCell<Wire>,
 }
 
@@ -27,22 +31,12 @@ struct Wire {
 
 impl Link {
     /// Begins to connect, from an address of this machine's own if one is given (each has its own ports).
-    pub fn connect(to: SocketAddr, from: Option<SocketAddrV4>) -> Result<Link, String> {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = net::socket_with(family, SocketType::STREAM, flags, None).map_err(|e| format!("socket: {e}"))?;
-        sockopt::set_tcp_nodelay(&socket, true).map_err(|e| format!("TCP_NODELAY: {e}"))?;
-        if let Some(from) = from {
-            net::bind(&socket, &from).map_err(|e| format!("cannot bind to {from}: {e}"))?;
-        }
-        match net::connect(&socket, &to) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(error) => return Err(format!("cannot connect to {to}: {error}")),
-        }
+    pub fn connect(to: &Endpoint, from: Option<SocketAddrV4>) -> Result<Link, String> {
+        let socket = to.begin(from)?;
         let mut reply = Reply::default();
         reply.expect_packet();
         let state = RefCell::new(Wire { out: Vec::new(), sent: 0, partial: Vec::new(), reply, lost: None });
-        Ok(Link { socket, state })
+        Ok(Link { socket, private: matches!(to, Endpoint::Unix(_)), state })
     }
 
     /// The socket, to be waited on.
@@ -50,9 +44,17 @@ impl Link {
         self.socket.as_fd()
     }
 
-    /// This end's address.
-    pub fn own_address(&self) -> Option<SocketAddr> {
-        net::getsockname(&self.socket).ok()?.try_into().ok()
+    /// Whether nobody on the way can listen, so that a password may go in the clear.
+    pub fn is_private(&self) -> bool {
+        self.private
+    }
+
+    /// The process at the other end, when that is on this machine and may be looked into.
+    pub fn server_process(&self, to: &Endpoint) -> Option<u32> {
+        match to {
+            Endpoint::Tcp(server) => process::listening(net::getsockname(&self.socket).ok()?.try_into().ok()?, *server),
+            Endpoint::Unix(_) => u32::try_from(sockopt::socket_peercred(&self.socket).ok()?.pid.as_raw_nonzero().get()).ok(),
+        }
     }
 
     /// Whether something waits for room in the kernel's buffer.

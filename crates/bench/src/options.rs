@@ -168,7 +168,7 @@ pub struct CheckOptions {
 /// Options of `ceiling`.
 #[derive(Debug, Clone, Args)]
 pub struct CeilingOptions {
-    /// Where to listen
+    /// Where to listen; a path that begins with a slash is a unix socket
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3307")]
     pub listen: Address,
 }

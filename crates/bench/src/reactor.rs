@@ -4,6 +4,7 @@
 //! 1. A task waits for one thing at a time: a reply, a moment, or a change that is followed by [`Reactor::poll_all`]. Whatever it is polled
 //!    for, it looks itself whether that has come.
 
+use crate::endpoint::Endpoint;
 use crate::link::Link;
 use rustix::buffer::spare_capacity;
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
@@ -13,7 +14,7 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::future::Future;
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::SocketAddrV4;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub struct Seat {
 
 impl Seat {
     /// Begins to connect; the link takes the place of the last one.
-    pub fn connect(&self, to: SocketAddr, from: Option<SocketAddrV4>) -> Result<Rc<Link>, String> {
+    pub fn connect(&self, to: &Endpoint, from: Option<SocketAddrV4>) -> Result<Rc<Link>, String> {
         let link = Rc::new(Link::connect(to, from)?);
         let data = epoll::EventData::new_u64(self.at as u64);
         // Edge-triggered, so that nothing has to be set again: whoever is woken takes all there is.

@@ -7,7 +7,6 @@ use crate::drive::drive;
 use crate::measured::Measured;
 use crate::options::RunOptions;
 use crate::outcome::{Kind, Local, Outcome, Second};
-use crate::process;
 use crate::progress::{self, Now, Progress};
 use crate::reactor::Call;
 use crate::tally::Tally;
@@ -64,8 +63,8 @@ impl Running {
         workload.probe(&mut connection, options)?;
         let canned = is_canned(&version);
         let total_before = if canned { None } else { workload.total(&mut connection) };
-        let to = connection.address();
-        let found = connection.own_address().and_then(|own| process::listening(own, to));
+        let to = connection.endpoint().clone();
+        let found = connection.server_process();
         let control = Arc::new(Control::new(options.clone(), to, canned, workload));
         let mut running = Running {
             control,

@@ -167,6 +167,9 @@ impl Session {
                     answer = Some(scramble(plugin, &account.password, &challenge));
                 }
                 [AUTH_MORE_DATA_HEADER, auth::FAST_AUTH_SUCCESS] => {}
+                [AUTH_MORE_DATA_HEADER, auth::PERFORM_FULL_AUTHENTICATION] if link.is_private() => {
+                    answer = Some([account.password.as_bytes(), b"\0"].concat());
+                }
                 [AUTH_MORE_DATA_HEADER, auth::PERFORM_FULL_AUTHENTICATION] => answer = Some(vec![auth::REQUEST_PUBLIC_KEY]),
                 [AUTH_MORE_DATA_HEADER, pem @ ..] => answer = Some(encrypt(pem, &account.password, &challenge)?),
                 _ => return Err(Failure::Lost("the login was answered by an unknown packet".to_owned())),

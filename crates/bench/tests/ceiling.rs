@@ -14,7 +14,7 @@ use sync::{Arc, Mutex, Rank};
 fn canned(before: impl Fn() + Clone + Send + 'static) -> u16 {
     let options = CeilingOptions { listen: "127.0.0.1:0".parse().expect("an address") };
     let listener = ceiling::listen(&options).expect("a port");
-    let port = listener.local_addr().expect("an address").port();
+    let port = listener.port().expect("a port");
     std::thread::spawn(move || ceiling::accept(&listener, before));
     port
 }
@@ -43,6 +43,30 @@ fn every_workload_runs_against_canned_answers() {
             assert!(measured.outcome.version.contains("ceiling"), "{}", measured.outcome.version);
         }
     }
+}
+
+#[test]
+fn a_unix_socket_serves_and_names_its_process() {
+    let directory = std::env::temp_dir().join(format!("altiplano-test-ceiling-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let path = directory.join("c.sock");
+    // What a server that died has left is replaced.
+    drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
+    let address = path.to_str().expect("a name");
+    let options = CeilingOptions { listen: address.parse().expect("an address") };
+    let listener = ceiling::listen(&options).expect("a socket");
+    assert!(ceiling::listen(&options).is_err_and(|why| why.contains("in use")), "two at one path");
+    std::thread::spawn(move || ceiling::accept(&listener, || ()));
+    let arguments = ["bench", "run", "--server", address, "--workload", "oltp_read_write", "--seconds", "0.1", "--warmup", "0.02"];
+    let options = match CommandLine::try_parse_from(arguments).expect("well formed").action {
+        Action::Run(command) => command.options(40),
+        _ => unreachable!("run was asked for"),
+    };
+    let measured = run::measure_in_full(&options, &mut Silent).expect("a run");
+    let tally = &measured.tally;
+    assert_eq!((tally.refused, tally.lost, tally.unfinished, tally.wrong, tally.errors.len()), (0, 0, 0, 0, 0), "{}", measured.json());
+    assert!(tally.acknowledged.iter().sum::<u64>() > 0 && measured.outcome.local.is_some(), "{}", measured.json());
+    std::fs::remove_dir_all(&directory).expect("removed");
 }
 
 #[test]

@@ -324,6 +324,7 @@ fn wrong_inputs_are_told_in_one_line() {
         (&[&address, "--workload", "hot_row"], "`altiplano bench prepare` makes it"),
         (&[&address, "--workload", "hot_row", "--database", "mysql"], "`altiplano bench prepare --workload hot_row` makes the tables"),
         (&["127.0.0.1:1", "--workload", "hot_row"], "127.0.0.1:1 cannot be used"),
+        (&["/no/such/socket", "--workload", "hot_row"], "cannot connect to /no/such/socket"),
         (&["no-such-host.invalid", "--workload", "hot_row"], "no-such-host.invalid: cannot be resolved"),
         (&[&address, "--workload", "nothing"], "invalid value 'nothing'"),
         (&[&address, "--workload", "hot_row", "-c", "0"], "invalid value '0'"),
@@ -336,6 +337,16 @@ fn wrong_inputs_are_told_in_one_line() {
         assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1), "{arguments:?}: {said}");
         assert!(said.starts_with("altiplano: ") && said.contains(expected), "{arguments:?}: {said}");
     }
+    // By the unix socket the password goes in the clear at first.
+    let socket = server.socket();
+    let socket = socket.to_str().expect("a name");
+    let guest = ["--user", "guest", "--password", "secret", "--workload", "hot_row", "--server"];
+    let prepared = program(&[&["prepare"][..], &guest, &[socket]].concat());
+    assert!(prepared.status.success(), "{prepared:?}");
+    let ran = program(&[&["run", "-c", "40", "--seconds", "0.2", "--warmup", "0", "--json"][..], &guest, &[socket]].concat());
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    assert!(ran.status.success() && text.contains(r#""ready":40,"#) && text.contains(r#""check":"ok""#), "{ran:?}");
+    client.query_drop("ALTER USER guest@'%' IDENTIFIED BY 'secret'").expect("it runs");
     // The right password lets in, by the exchange of a key at first.
     let prepared = program(&[
         "prepare",

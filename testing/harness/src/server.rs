@@ -46,6 +46,11 @@ impl Server {
         self.port
     }
 
+    /// Its unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join("sock")
+    }
+
     /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("the server runs").id()
@@ -122,7 +127,7 @@ impl Server {
     fn launch(&mut self) {
         let mut child = serve(&self.binary, &self.data_dir())
             .arg("--socket")
-            .arg(self.directory.path().join("sock"))
+            .arg(self.socket())
             .args(&self.arguments)
             .spawn()
             .expect("the server binary");

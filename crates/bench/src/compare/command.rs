@@ -22,7 +22,7 @@ const LEAD_SECONDS: f64 = 0.2;
 #[derive(Debug, Clone, Args)]
 #[command(mut_arg("seconds", |arg| arg.long("slice").default_value("4").help("Length of a slice")))]
 pub struct CompareCommand {
-    /// Servers, two or more; the others are compared with the first. A server on this machine is found by its port, or named: NAME=HOST:PORT:PID
+    /// Servers, two or more; the others are compared with the first. A server on this machine is found by its port, or named: NAME=HOST:PORT:PID. NAME=/PATH is a unix socket
     #[arg(required = true, num_args = 2.., value_name = "NAME=HOST:PORT")]
     pub servers: Vec<Named>,
     /// Login, the same for all
@@ -64,6 +64,11 @@ impl FromStr for Named {
 
     fn from_str(text: &str) -> Result<Named, String> {
         let (name, place) = text.split_once('=').map_or((None, text), |(name, place)| (Some(name), place));
+        if place.starts_with('/') {
+            let address: Address = place.parse()?;
+            let name = name.filter(|name| !name.is_empty()).unwrap_or(place).to_owned();
+            return Ok(Named { name, address, pid: None });
+        }
         // HOST:PORT:PID has two colons behind the host; an address of version 6 stands in brackets.
         let (head, tail) = place.rsplit_once(']').map_or(("", place), |(head, _)| place.split_at(head.len() + 1));
         let parts: Vec<&str> = tail.split(':').collect();
