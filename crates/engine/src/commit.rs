@@ -10,10 +10,9 @@
 //! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
 //! 5. Between [`Session::commit_to_log`] and [`Session::finish_commit`] the session runs nothing; dropped there, it finishes.
 
-use crate::history::LeftBehind;
+use crate::leavings::Bequest;
 use crate::log_op::LogOp;
 use crate::session::Session;
-use crate::ways::Left;
 use crate::{Error, Result};
 use base::{Lsn, TxnId};
 use std::sync::Arc;
@@ -246,28 +245,22 @@ impl Session {
 
     /// The transaction has finished: what it left behind goes to purge, or at once.
     fn leave_to_purge(&mut self) {
-        if self.running.leaves_garbage {
-            // Somebody else finished it, maybe; a later position only keeps purge a little.
-            let seq = self.engine.txns.finished_now();
-            let mut finished = self.running.finished(seq);
-            let ways = self.running.ways(&finished);
-            self.engine.history.note_passed(self.shard, self.running.id, self.running.passed().iter().map(|(_, record)| *record));
-            // A look now would find only what is known.
-            if ways.is_some() && finished.left == LeftBehind::Nothing {
-                return self.engine.history.push_kept(self.shard, finished, ways);
+        let (engine, shard, running) = (&*self.engine, self.shard, &mut self.running);
+        if !running.leaves.has_garbage() {
+            for (address, bytes) in running.leaves.drain_fresh() {
+                engine.undo.release(address, bytes);
             }
-            if let Some(needed) = self.running.kept_for() {
-                finished.needed = needed;
-                return self.engine.history.push_kept(self.shard, finished, None);
-            }
-            // What readers step over is not left until all that is kept is asked.
-            let left = if finished.left == LeftBehind::Listed { self.running.noted.take_left() } else { Left::default() };
-            if self.engine.history.push_known(self.shard, finished, ways, left) {
-                self.engine.wake_purge();
-            }
-        } else {
-            for (address, bytes) in self.running.fresh_undo.drain(..) {
-                self.engine.undo.release(address, bytes as usize);
+            return;
+        }
+        // Somebody else finished it, maybe; a later position only keeps purge a little.
+        let seq = engine.txns.finished_now();
+        engine.history.note_passed(shard, running.id, running.leaves.passed());
+        match running.leaves.bequest(running.id, running.last_undo, seq) {
+            Bequest::Kept(finished, ways) => engine.history.push_kept(shard, finished, ways),
+            Bequest::Purge(finished, ways, left) => {
+                if engine.history.push_known(shard, finished, ways, left) {
+                    engine.wake_purge();
+                }
             }
         }
     }

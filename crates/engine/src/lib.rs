@@ -45,6 +45,7 @@ mod history;
 mod key_sort;
 mod keys_scan;
 mod learned;
+mod leavings;
 mod leftover;
 mod locking_scan;
 mod log_op;

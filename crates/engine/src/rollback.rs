@@ -118,7 +118,7 @@ impl Session {
         self.undo_one(address, &record, locks)?;
         self.running.step_back(record.previous);
         self.engine.undo.release(address, bytes.len());
-        self.running.forget_undo(address, bytes.len());
+        self.running.leaves.forget(address, bytes.len());
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 //! 4. No leaf is latched while another index is touched or a lock is awaited.
 
 use crate::external::EXTERNAL;
+use crate::leavings::Replaced;
 use crate::log_op::LogOp;
 use crate::row_lock::{Obstacle, Wait};
 use crate::secondary::{EntryMoves, same_parts};
@@ -315,19 +316,14 @@ impl Session {
         if let Ok(Ok(())) = done {
             leaf.finish();
             self.changed(undo, true);
-            self.running.noted.note(undo, planned.on_way);
-            if leaves_entries {
-                self.running.noted.note_entry(undo);
-            }
-            if external {
-                self.running.noted.note_more();
-            }
-            if planned.stays {
-                self.running.note_needed(undo, old_header.txn);
-            }
-            if planned.skip.is_some() {
-                self.running.note_passed(undo, self.buffers.skips.passed());
-            }
+            let replaced = Replaced {
+                on_way: planned.on_way,
+                entries: leaves_entries,
+                more: external,
+                needed_from: planned.stays.then_some(old_header.txn),
+                passed: if planned.skip.is_some() { self.buffers.skips.passed() } else { &[] },
+            };
+            self.running.leaves.note_replaced(undo, &replaced);
             return Ok(Attempt::Done(()));
         }
         drop(leaf);
@@ -491,7 +487,7 @@ impl Session {
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
         self.changed(undo, true);
-        self.running.noted.note_deletion(undo, on_way);
+        self.running.leaves.note_deleted(undo, on_way);
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(Modified::Deleted)
     }
