@@ -191,8 +191,8 @@ impl Session {
     /// Puts the commit record into the log and lets go of all locks. What becomes of the transaction is decided from here on.
     pub(crate) fn append_commit(&mut self) -> Result<Lsn> {
         let id = self.running.id;
-        self.slot.unsettle();
         self.encode_commit();
+        let unsettled = self.slot.unsettle();
         let engine = &*self.engine;
         let record = engine.wal.reserve(self.buffers.undo.len());
         let lsn = record.end;
@@ -200,10 +200,9 @@ impl Session {
         let queued = engine.txns.queue_commit(&self.commit_place, id, lsn);
         record.fill(&engine.wal, &self.buffers.undo);
         if !queued {
-            self.slot.settle();
             return Err(Error::LogFailed);
         }
-        self.slot.commit_logged();
+        unsettled.commit_logged();
         if engine.config.mechanisms.early_lock_release {
             engine.txns.release(id);
             self.release_locks();
@@ -222,11 +221,11 @@ impl Session {
 
     /// Commits with one of the policies that acknowledge before the log is durable.
     fn commit_by(&mut self, policy: FlushPolicy) -> Result<()> {
-        self.slot.unsettle();
         self.encode_commit();
+        let unsettled = self.slot.unsettle();
         let engine = &*self.engine;
         let lsn = engine.wal.append(&self.buffers.undo);
-        self.slot.commit_logged();
+        unsettled.commit_logged();
         engine.wal.commit(lsn, policy)?;
         // What others were promised to be durable is not shown before, by way of what was built on it.
         self.settle()?;
@@ -238,9 +237,7 @@ impl Session {
     fn encode_commit(&mut self) {
         let wall_micros = self.engine.clock.wall_us() as u64;
         let op = LogOp::Commit { txn: self.running.id, last_undo: self.running.last_undo, wall_micros };
-        let body = &mut self.buffers.undo;
-        body.clear();
-        buffer_pool::put_op(body, op.code(), base::PageNo::NONE, |out| op.put_payload(out));
+        op.put_record(&mut self.buffers.undo);
     }
 
     /// The transaction has finished: what it left behind goes to purge, or at once.

@@ -11,7 +11,7 @@
 //! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK; then, unless they are not named, the tables that it has changed (`touched.rs`) |
 //! | `NEXT_IDS` | next table id, next index id: ids below may be in use |
 
-use base::{IndexId, Malformed, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u64, put_varint};
+use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u64, put_varint};
 
 pub(crate) const ROW_CHANGE: u8 = 0x40;
 pub(crate) const COMMIT: u8 = 0x41;
@@ -119,6 +119,12 @@ impl<'a> LogOp<'a> {
                 put_varint(out, u64::from(index));
             }
         }
+    }
+
+    /// Leaves the body of a record of its own in `body`.
+    pub(crate) fn put_record(&self, body: &mut Vec<u8>) {
+        body.clear();
+        buffer_pool::put_op(body, self.code(), PageNo::NONE, |out| self.put_payload(out));
     }
 
     pub(crate) fn decode(code: u8, payload: &'a [u8]) -> Result<Self, Malformed> {

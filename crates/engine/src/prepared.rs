@@ -228,10 +228,12 @@ impl Session {
         if let Some(named) = &named {
             touched::put(named, &mut tables);
         }
-        self.slot.unsettle();
-        let lsn = self.log(&LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual, tables: &tables });
+        let prepare = LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual, tables: &tables };
+        let unsettled = self.slot.unsettle();
+        let lsn = self.engine.log(&mut self.buffers.undo, &prepare);
+        // It is what is listed that changes; the slot says the same.
         self.engine.branches.list(xid, txn, named.clone());
-        self.slot.settle();
+        drop(unsettled);
         self.make_durable(lsn).map(|()| named)
     }
 

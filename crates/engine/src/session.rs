@@ -409,8 +409,9 @@ impl Session {
                 self.abandon();
                 return Err(error);
             }
-            self.slot.unsettle();
-            self.log(&LogOp::RollbackEnd { txn: self.running.id });
+            let unsettled = self.slot.unsettle();
+            self.engine.log(&mut self.buffers.undo, &LogOp::RollbackEnd { txn: self.running.id });
+            unsettled.until_cleared();
             self.engine.txns.finish(self.running.id);
         }
         self.end();
@@ -478,14 +479,6 @@ impl Session {
     pub(crate) fn make_log_durable(&self) -> Result<()> {
         let engine = &self.engine;
         engine.wal.commit(engine.wal.lsn_head(), self.flush_policy).map_err(|error| engine.note_log_failure(error))
-    }
-
-    /// Logs one of the engine's own operations as a record of its own.
-    pub(crate) fn log(&mut self, op: &LogOp<'_>) -> Lsn {
-        let body = &mut self.buffers.undo;
-        body.clear();
-        buffer_pool::put_op(body, op.code(), base::PageNo::NONE, |out| op.put_payload(out));
-        self.engine.wal.append(body)
     }
 
     /// Clears what the ended transaction held.

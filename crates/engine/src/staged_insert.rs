@@ -132,10 +132,11 @@ impl Session {
                 RunEnd::Found | RunEnd::Elsewhere => return Ok(0),
             }
             let undo = self.append_undo_of_run(table, key, (1..count).filter_map(entry).map(|(key, _)| key))?;
-            self.slot.unsettle();
+            let unsettled = self.slot.unsettle();
             run.insert(TxnId::NONE, entry, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
             self.buffers.run = run.finish().1;
-            self.changed(undo, false);
+            unsettled.says(undo);
+            self.running.note_undo(undo, self.buffers.undo.len(), false);
             table.rows.fetch_add(count as i64, Ordering::Relaxed);
             return Ok(count);
         }
@@ -167,7 +168,7 @@ impl Session {
         let Some(value) = rows.filter_map(|row| table.auto_increment_value(row, column)).max() else { return };
         table.note_auto_increment(value);
         self.engine.counters.note_moved(table);
-        self.log(&LogOp::AutoIncrement { table: table.id, next: value.saturating_add(1) });
+        self.engine.log(&mut self.buffers.undo, &LogOp::AutoIncrement { table: table.id, next: value.saturating_add(1) });
     }
 
     /// Whether nobody, among them nor elsewhere, has one of the keys for a unique index. All of them are locked then.

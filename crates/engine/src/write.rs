@@ -161,14 +161,16 @@ impl Session {
             RowHeader { flags, schema_version: table.layout().schema_version(), txn: own, undo: UndoPtr::NONE }.write(row);
             let counter = self.counter_to_log(table, None, row);
             let undo = self.append_undo(table, key, Change::Insert)?;
-            self.slot.unsettle();
+            let unsettled = self.slot.unsettle();
             let done = leaf.insert(row, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()));
             if let Ok(Ok(())) = done {
                 leaf.finish();
-                self.changed(undo, false);
+                unsettled.says(undo);
+                self.running.note_undo(undo, self.buffers.undo.len(), false);
                 return Ok(Attempt::Done(()));
             }
             drop(leaf);
+            drop(unsettled);
             self.not_changed(undo);
             return match done? {
                 Ok(()) => unreachable!("dealt with above"),
@@ -301,7 +303,7 @@ impl Session {
         let counter = self.counter_to_log(table, Some(old), new);
         let flags = new[0] & EXTERNAL;
         RowHeader { flags, schema_version: table.layout().schema_version(), txn: self.running.id, undo }.write(new);
-        self.slot.unsettle();
+        let unsettled = self.slot.unsettle();
         let note = |mtr: &mut buffer_pool::Mtr<'_>| note_change(mtr, undo, &self.buffers.undo, counter.as_ref());
         let done = if same_length && middle_end - prefix < new.len() / 2 {
             // The log gets the header and what differs, not the whole row.
@@ -315,7 +317,8 @@ impl Session {
         };
         if let Ok(Ok(())) = done {
             leaf.finish();
-            self.changed(undo, true);
+            unsettled.says(undo);
+            self.running.note_undo(undo, self.buffers.undo.len(), true);
             let replaced = Replaced {
                 on_way: planned.on_way,
                 entries: leaves_entries,
@@ -327,6 +330,7 @@ impl Session {
             return Ok(Attempt::Done(()));
         }
         drop(leaf);
+        drop(unsettled);
         self.not_changed(undo);
         match done? {
             Ok(()) => unreachable!("dealt with above"),
@@ -483,10 +487,11 @@ impl Session {
         let mut new_header = [0u8; HEADER_BYTES];
         RowHeader { flags: old_header.flags | DELETE_MARK, schema_version: old_header.schema_version, txn: self.running.id, undo }
             .write(&mut new_header);
-        self.slot.unsettle();
+        let unsettled = self.slot.unsettle();
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
-        self.changed(undo, true);
+        unsettled.says(undo);
+        self.running.note_undo(undo, self.buffers.undo.len(), true);
         self.running.leaves.note_deleted(undo, on_way);
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(Modified::Deleted)
@@ -517,17 +522,9 @@ impl Session {
         }
     }
 
-    /// A row change is logged.
-    #[inline]
-    pub(crate) fn changed(&mut self, undo: UndoPtr, leaves_garbage: bool) {
-        self.slot.set_last_undo(undo);
-        self.running.note_undo(undo, self.buffers.undo.len(), leaves_garbage);
-    }
-
     /// A row change whose undo record was written was not made after all.
     #[cold]
-    fn not_changed(&mut self, undo: UndoPtr) {
-        self.slot.settle();
+    fn not_changed(&self, undo: UndoPtr) {
         self.engine.undo.release(undo, self.buffers.undo.len());
     }
 
