@@ -13,11 +13,11 @@
 //! then the pages that lack changes; in version 5 then for each of the prepared ones whether its tables are named, and which (`touched.rs`). The oldest
 //! version is written that can say it, so that an earlier release can open the directory.
 
-use crate::blocks::ListedHistory;
 use crate::engine::Engine;
 use crate::format::Feature;
-use crate::leftover::Leftover;
 use crate::prepared::Xid;
+use crate::purge::blocks::ListedHistory;
+use crate::purge::leftover::Leftover;
 use crate::touched::{self, Named};
 use crate::{Error, Result};
 use base::{IndexId, Lsn, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
@@ -217,7 +217,7 @@ impl Payload {
     /// Adds to the history what its blocks say. The undo store is loaded, and nothing else has been done to it.
     pub(crate) fn read_history_blocks(&mut self, undo: &UndoStore) -> Result<()> {
         for (at, bytes) in std::mem::take(&mut self.history_blocks) {
-            let read = undo.read(at, |block| (block.len() == bytes).then(|| crate::blocks::decode(block, &mut self.history)));
+            let read = undo.read(at, |block| (block.len() == bytes).then(|| crate::purge::blocks::decode(block, &mut self.history)));
             match read {
                 Ok(Some(Ok(()))) => {}
                 Ok(_) | Err(undo::UndoError::Released) => return Err(Error::corrupt(format!("block {at} of the history"))),
@@ -353,7 +353,7 @@ impl Engine {
             return ListedHistory { single, blocks: Vec::new() };
         }
         self.history.list(&mut |shard, entries| {
-            let block = crate::blocks::encode(entries);
+            let block = crate::purge::blocks::encode(entries);
             // Without room for it the entries are listed one by one.
             let at = self.undo.append(shard, &block).ok()?;
             Some((at, block.len()))

@@ -10,8 +10,8 @@
 //! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
 //! 5. Between [`Session::commit_to_log`] and [`Session::finish_commit`] the session runs nothing; dropped there, it finishes.
 
-use crate::leavings::Bequest;
 use crate::log_op::LogOp;
+use crate::purge::leavings::Bequest;
 use crate::session::Session;
 use crate::{Error, Result};
 use base::{Lsn, TxnId};

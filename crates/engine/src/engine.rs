@@ -4,17 +4,17 @@
 //! [`Engine::open`], then `recovery.rs`.
 
 use crate::accounting::Uncounted;
-use crate::ages::Ages;
 use crate::config::EngineConfig;
 use crate::counters::Counters;
-use crate::history::History;
-use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
 use crate::open_tables::OpenTables;
 use crate::prepared::Branches;
-use crate::prune::Prune;
 use crate::purge::Postponed;
-use crate::purge_rounds::Purging;
+use crate::purge::ages::Ages;
+use crate::purge::history::History;
+use crate::purge::leftover::Leftovers;
+use crate::purge::prune::Prune;
+use crate::purge::rounds::Purging;
 use crate::redo::RedoReport;
 use crate::rollback::Losers;
 use crate::slots::{Slots, TransactionInfo};

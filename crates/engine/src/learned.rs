@@ -4,9 +4,9 @@
 //! What the checkpoint lists as running is overridden by what the log tells of the same transaction.
 
 use crate::checkpoint::Payload;
-use crate::leftover::Leftover;
 use crate::log_op::LogOp;
 use crate::prepared::Xid;
+use crate::purge::leftover::Leftover;
 use crate::touched::{self, Named};
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};

@@ -17,11 +17,9 @@
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
 mod accounting;
-mod ages;
 mod auto_increment_lock;
 mod background;
 mod backup;
-mod blocks;
 mod build;
 mod build_progress;
 mod changed_keys;
@@ -41,12 +39,9 @@ pub mod files;
 pub mod format;
 mod gap_lock;
 mod handler_counts;
-mod history;
 mod key_sort;
 mod keys_scan;
 mod learned;
-mod leavings;
-mod leftover;
 mod locking_scan;
 mod log_op;
 mod next_key_scan;
@@ -54,9 +49,7 @@ pub mod offline;
 mod online_build;
 pub mod open_tables;
 mod prepared;
-mod prune;
 mod purge;
-mod purge_rounds;
 mod range;
 mod read;
 mod recovery;
@@ -71,7 +64,6 @@ mod secondary;
 mod session;
 #[doc(hidden)]
 pub mod simulation;
-mod skip_plan;
 mod slots;
 mod staged;
 mod staged_insert;
@@ -81,7 +73,6 @@ mod table;
 mod touched;
 mod undo_record;
 mod version;
-mod ways;
 mod write;
 
 pub use backup::{BackupPoint, commit_time, undo_extents};

@@ -20,7 +20,7 @@ use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
 use crate::files;
 use crate::format::Feature;
 use crate::learned::{Learned, Transactions};
-use crate::leftover::Leftover;
+use crate::purge::leftover::Leftover;
 use crate::redo::{Redo, RedoReport};
 use crate::{Error, Result};
 use base::{Lsn, TableId, TxnId};

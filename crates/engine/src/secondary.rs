@@ -10,8 +10,8 @@
 //!    Who has to wait for that waits for a shared lock first when it would only report a duplicate, and strengthens it when there is none.
 
 use crate::gap_lock::{Remover, planted};
-use crate::leftover::Leftover;
 use crate::log_op::LogOp;
+use crate::purge::leftover::Leftover;
 use crate::rollback::Locks;
 use crate::row_lock::{Obstacle, Wait};
 use crate::session::Session;

@@ -12,8 +12,8 @@
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
-use crate::leavings::Leavings;
 use crate::log_op::LogOp;
+use crate::purge::leavings::Leavings;
 use crate::row_lock::{Read, Wait};
 use crate::secondary::EntryMoves;
 use crate::slots::Slot;
@@ -108,7 +108,7 @@ pub struct Session {
     pub(crate) client: u64,
     lock_wait_timeout: Duration,
     pub(crate) flush_policy: FlushPolicy,
-    /// It purges between two transactions of its own (`purge_rounds.rs`): it waits for nobody then.
+    /// It purges between two transactions of its own (`purge/rounds.rs`): it waits for nobody then.
     pub(crate) helps: bool,
     /// See [`Session::keep_remade`].
     pub(crate) remade: Option<Vec<crate::remade::Remade>>,
@@ -128,7 +128,7 @@ pub struct Buffers {
     pub(crate) version: Vec<u8>,
     pub(crate) moves: EntryMoves,
     pub(crate) covered: crate::covered::Buffers,
-    pub(crate) skips: crate::skip_plan::SkipBuffers,
+    pub(crate) skips: crate::purge::skip_plan::SkipBuffers,
     pub(crate) chain: crate::version::ChainBuffers,
     pub(crate) near: undo::Near,
     pub(crate) run: btree::RunPlan,

@@ -7,7 +7,7 @@
 
 use crate::Error;
 use crate::external::EXTERNAL;
-use crate::prune::decode;
+use crate::purge::prune::decode;
 use crate::session::Session;
 use crate::undo_record::{Change, Difference, NOTHING, OldHeader, Skip, UndoRecord, common_ends, compose};
 use crate::version::{AtHand, Chain, ChainBuffers, Headers, header, is_nothing};

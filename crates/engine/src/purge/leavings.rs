@@ -6,9 +6,9 @@
 //! 2. `fresh` lists all records of the transaction, or it is empty and there is garbage.
 //! 3. What is noted of a record goes with it ([`Leavings::forget`]): records are taken back newest first.
 
-use crate::history::{Finished, LeftBehind};
-use crate::skip_plan::OnWay;
-use crate::ways::{Left, Noted, Ways};
+use crate::purge::history::{Finished, LeftBehind};
+use crate::purge::skip_plan::OnWay;
+use crate::purge::ways::{Left, Noted, Ways};
 use base::{TxnId, UndoPtr};
 use txn::FinishSeq;
 use undo::SegmentShare;
