@@ -4,8 +4,8 @@
 //! is locked without a gap when its row is there: nobody else can insert it.
 
 use crate::gap_lock::{planted, reached};
-use crate::locking_scan::ShowLocked;
 use crate::row_lock::{Obstacle, Wait};
+use crate::scan::locking::ShowLocked;
 use crate::scan::{Direction, EntryBatch, Place, Scan, Step};
 use crate::table::Table;
 use crate::{Error, Result, after_prefix};
