@@ -11,8 +11,8 @@
 use crate::compare::{Fingerprint, differences, hash};
 use crate::engine::{COUNTERS_INDEX, Engine};
 use crate::external::EXTERNAL;
+use crate::locks::row_lock::Read;
 use crate::offline::put_parts_length;
-use crate::row_lock::Read;
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, split_entry};
 use crate::version::{header, visible};

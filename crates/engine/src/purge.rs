@@ -27,7 +27,7 @@ pub(crate) mod ways;
 
 use crate::engine::Engine;
 use crate::external::EXTERNAL;
-use crate::gap_lock::Remover;
+use crate::locks::gap_lock::Remover;
 use crate::purge::history::{Finished, LeftBehind};
 use crate::secondary::{Remove, Removed};
 use crate::session::Session;

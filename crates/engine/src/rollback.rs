@@ -11,7 +11,7 @@
 //!    before it frees trees.
 
 use crate::engine::Engine;
-use crate::gap_lock::Remover;
+use crate::locks::gap_lock::Remover;
 use crate::log_op::LogOp;
 use crate::secondary::Remove;
 use crate::session::Session;

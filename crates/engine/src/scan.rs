@@ -18,8 +18,8 @@ pub(crate) mod locking;
 pub(crate) mod next_key;
 pub(crate) mod runs;
 
+use crate::locks::row_lock::{Read, RowLock};
 use crate::range::KeyRange;
-use crate::row_lock::{Read, RowLock};
 use crate::session::Session;
 use crate::table::Table;
 use crate::{Error, Result};

@@ -12,9 +12,9 @@
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
+use crate::locks::row_lock::{Read, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leavings::Leavings;
-use crate::row_lock::{Read, Wait};
 use crate::secondary::EntryMoves;
 use crate::slots::Slot;
 use crate::touched::Touched;

@@ -8,10 +8,10 @@
 //! 4. No leaf is latched while another index is touched or a lock is awaited.
 
 use crate::external::EXTERNAL;
+use crate::locks::row_lock::{Obstacle, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leavings::Replaced;
 use crate::purge::skip_plan::PlannedSkip;
-use crate::row_lock::{Obstacle, Wait};
 use crate::secondary::{EntryMoves, same_parts};
 use crate::session::Session;
 use crate::table::Table;

@@ -6,9 +6,9 @@
 //!    can give back what it does not want.
 //! 3. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
 
-use crate::gap_lock::{planted, reached};
+use crate::locks::gap_lock::{planted, reached};
+use crate::locks::row_lock::{Obstacle, RowLock, Wait};
 use crate::read::Locked;
-use crate::row_lock::{Obstacle, RowLock, Wait};
 use crate::scan::{Direction, Entry, EntryBatch, Place, RowKey, Scan, ScanState, Step};
 use crate::secondary::has_key;
 use crate::table::Table;

@@ -3,8 +3,8 @@
 //! Entries are dealt with one by one, for nothing behind the last row shown may be locked. The key of a unique index that is asked for whole
 //! is locked without a gap when its row is there: nobody else can insert it.
 
-use crate::gap_lock::{planted, reached};
-use crate::row_lock::{Obstacle, Wait};
+use crate::locks::gap_lock::{planted, reached};
+use crate::locks::row_lock::{Obstacle, Wait};
 use crate::scan::locking::ShowLocked;
 use crate::scan::{Direction, EntryBatch, Place, Scan, Step};
 use crate::table::Table;
