@@ -26,14 +26,14 @@ pub(crate) mod skip_plan;
 pub(crate) mod ways;
 
 use crate::engine::Engine;
-use crate::external::EXTERNAL;
 use crate::locks::gap_lock::Remover;
 use crate::purge::history::{Finished, LeftBehind};
-use crate::secondary::{Remove, Removed};
 use crate::session::Session;
 use crate::table::Table;
 use crate::undo_record::{Change, UndoRecord, old_keys};
 use crate::version::header;
+use crate::write::external::EXTERNAL;
+use crate::write::secondary::{Remove, Removed};
 use crate::{Error, Result};
 use base::UndoPtr;
 use lock_manager::metadata::Share;

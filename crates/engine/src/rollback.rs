@@ -13,11 +13,11 @@
 use crate::engine::Engine;
 use crate::locks::gap_lock::Remover;
 use crate::log_op::LogOp;
-use crate::secondary::Remove;
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value};
 use crate::undo_record::{Change, OldHeader, UndoRecord, old_keys, older_body, run_keys};
 use crate::version::header;
+use crate::write::secondary::Remove;
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
 use record::header::{HEADER_BYTES, RowHeader};

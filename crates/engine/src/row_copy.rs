@@ -9,9 +9,9 @@
 
 use crate::build::BuildError;
 use crate::engine::Engine;
-use crate::external::EXTERNAL;
 use crate::online_build::{put, take};
 use crate::table::Table;
+use crate::write::external::EXTERNAL;
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
 use record::RowRef;

@@ -6,17 +6,28 @@
 //! 2. Each change of a row is one mini-transaction that carries its undo record.
 //! 3. A row operation that fails (duplicate key, lock) has taken back what it did; the transaction and its locks stand.
 //! 4. No leaf is latched while another index is touched or a lock is awaited.
+//!
+//! # In this room
+//! - `secondary.rs`: the entries of secondary indexes as rows change. `external.rs`: rows too large for a leaf.
+//! - Many rows at once: `staged.rs` gathers them, `staged_insert.rs` puts them in; `entries.rs` gathers their entries, and those of very many wait in `deferred.rs`.
 
-use crate::external::EXTERNAL;
+pub(crate) mod deferred;
+pub(crate) mod entries;
+pub(crate) mod external;
+pub(crate) mod secondary;
+pub(crate) mod staged;
+pub(crate) mod staged_insert;
+
 use crate::locks::row_lock::{Obstacle, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leavings::Replaced;
 use crate::purge::skip_plan::PlannedSkip;
-use crate::secondary::{EntryMoves, same_parts};
 use crate::session::Session;
 use crate::table::Table;
 use crate::undo_record::{Change, OldHeader, UndoRecord, common_ends};
 use crate::version::header;
+use crate::write::external::EXTERNAL;
+use crate::write::secondary::{EntryMoves, same_parts};
 use crate::{Error, Result};
 use base::UndoPtr;
 use btree::LeafWrite;

@@ -7,14 +7,14 @@
 //! 3. Nothing is waited for here, but for the keys of unique indexes and for gaps of secondary ones, with no latch held.
 //! 4. No row goes in this way into an index of which somebody has locked a gap: each such row asks for its place by itself.
 
-use crate::deferred::Deferred;
-use crate::entries::Entries;
 use crate::format::Feature;
 use crate::log_op::LogOp;
 use crate::session::Session;
-use crate::staged::Staged;
 use crate::table::{Index, Table};
 use crate::undo_record::{Change, put_run_key};
+use crate::write::deferred::Deferred;
+use crate::write::entries::Entries;
+use crate::write::staged::Staged;
 use crate::write::{OnDuplicate, note_change};
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
@@ -40,7 +40,7 @@ impl Session {
         };
         let result = made.and_then(|()| {
             // A hidden key is given later.
-            let fits = !self.needs_external(&key, row) && row.len() + size_of::<u64>() <= crate::external::INLINE_BYTES_MAX;
+            let fits = !self.needs_external(&key, row) && row.len() + size_of::<u64>() <= crate::write::external::INLINE_BYTES_MAX;
             if fits { staged.push(row, &key).map(|()| true) } else { Ok(false) }
         });
         self.buffers.key = key;
