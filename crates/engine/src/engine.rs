@@ -3,7 +3,6 @@
 //! # Start at
 //! [`Engine::open`], then `recovery.rs`.
 
-use crate::accounting::Uncounted;
 use crate::config::EngineConfig;
 use crate::counters::Counters;
 use crate::log_op::LogOp;
@@ -15,7 +14,8 @@ use crate::purge::history::History;
 use crate::purge::leftover::Leftovers;
 use crate::purge::prune::Prune;
 use crate::purge::rounds::Purging;
-use crate::redo::RedoReport;
+use crate::recovery::accounting::Uncounted;
+use crate::recovery::redo::RedoReport;
 use crate::rollback::Losers;
 use crate::slots::{Slots, TransactionInfo};
 use crate::table::{Table, TableSpec};

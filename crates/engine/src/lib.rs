@@ -16,7 +16,6 @@
 //! # Start at
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
-mod accounting;
 mod background;
 mod backup;
 mod build;
@@ -34,7 +33,6 @@ pub mod files;
 pub mod format;
 mod handler_counts;
 mod key_sort;
-mod learned;
 mod locks;
 mod log_op;
 pub mod offline;
@@ -45,7 +43,6 @@ mod purge;
 mod range;
 mod read;
 mod recovery;
-mod redo;
 mod remade;
 mod rollback;
 mod row_copy;
@@ -81,7 +78,7 @@ pub use online_build::{BuildLimits, OnlineBuild};
 pub use page_store::PageType;
 pub use prepared::Xid;
 pub use range::{KeyRange, after_prefix};
-pub use redo::RedoReport;
+pub use recovery::redo::RedoReport;
 pub use remade::Remade;
 pub use row_copy::{ConvertRow, RowCopy};
 pub use scan::by_keys::{FoundKey, WantedKeys};
