@@ -111,7 +111,7 @@ pub struct Session {
     /// It purges between two transactions of its own (`purge/rounds.rs`): it waits for nobody then.
     pub(crate) helps: bool,
     /// See [`Session::keep_remade`].
-    pub(crate) remade: Option<Vec<crate::remade::Remade>>,
+    pub(crate) remade: Option<Vec<crate::online::remade::Remade>>,
     /// What is asked of tables.
     pub(crate) handler_counts: Arc<HandlerCounts>,
     /// Reused buffers of the write path.

@@ -5,7 +5,7 @@
 //! 2. A secondary key is the encoded user parts followed by the primary key; its value is one flag byte and the length of the user parts.
 //! 3. Without a declared key rows are keyed by an 8-byte big-endian row id.
 
-use crate::changed_keys::Watch;
+use crate::online::changed_keys::Watch;
 use base::{IndexId, PageNo, TableId, TxnId};
 use btree::BTree;
 use lock_manager::metadata::{Protects, TableLock};
