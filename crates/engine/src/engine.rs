@@ -3,8 +3,8 @@
 //! # Start at
 //! [`Engine::open`], then `recovery.rs`.
 
+use crate::auto_increment_counters::Counters;
 use crate::config::EngineConfig;
-use crate::counters::Counters;
 use crate::log_op::LogOp;
 use crate::open_tables::OpenTables;
 use crate::prepared::Branches;

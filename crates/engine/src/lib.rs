@@ -16,13 +16,14 @@
 //! # Start at
 //! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
 
+mod auto_increment_counters;
 mod background;
 mod backup;
+mod changed_tables;
 mod check;
 mod checkpoint;
 mod commit;
 mod config;
-mod counters;
 mod engine;
 mod error;
 pub mod files;
@@ -47,7 +48,6 @@ mod slots;
 mod statistics;
 mod status;
 mod table;
-mod touched;
 mod undo_record;
 mod version;
 mod write;

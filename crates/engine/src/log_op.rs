@@ -8,7 +8,7 @@
 //! | `ROLLBACK_END` | transaction: finished, without effect |
 //! | `AUTO_INCREMENT` | table, next value: the counter is at least this |
 //! | `LEFTOVER` | table, index, key of an entry that a rollback marked: purge is to ask for it |
-//! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK; then, unless they are not named, the tables that it has changed (`touched.rs`) |
+//! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK; then, unless they are not named, the tables that it has changed (`changed_tables.rs`) |
 //! | `NEXT_IDS` | next table id, next index id: ids below may be in use |
 
 use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u64, put_varint};
@@ -54,7 +54,7 @@ pub(crate) enum LogOp<'a> {
         index: IndexId,
         key: &'a [u8],
     },
-    /// `tables`: a list of [`crate::touched`], or nothing.
+    /// `tables`: a list of [`crate::changed_tables`], or nothing.
     Prepare {
         txn: TxnId,
         format_id: u64,
@@ -140,7 +140,7 @@ impl<'a> LogOp<'a> {
             LEFTOVER => LogOp::Leftover { table: TableId(small(r.varint()?)?), index: IndexId(small(r.varint()?)?), key: r.rest() },
             PREPARE => {
                 let (txn, format_id, gtrid, bqual, tables) = (TxnId(r.varint()?), r.varint()?, r.bytes()?, r.bytes()?, r.rest());
-                crate::touched::decode(tables)?;
+                crate::changed_tables::decode(tables)?;
                 LogOp::Prepare { txn, format_id, gtrid, bqual, tables }
             }
             _ => return Err(Malformed),

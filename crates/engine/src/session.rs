@@ -9,6 +9,7 @@
 //! # Start at
 //! [`Session::begin`], [`Session::commit`]; rows are read in `read.rs` and `scan.rs`, written in `write.rs`, taken back in `rollback.rs`; commits go on in `commit.rs`.
 
+use crate::changed_tables::Touched;
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
@@ -16,7 +17,6 @@ use crate::locks::row_lock::{Read, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leavings::Leavings;
 use crate::slots::Slot;
-use crate::touched::Touched;
 use crate::write::secondary::EntryMoves;
 use crate::{Error, Result};
 use base::{Lsn, TxnId, UndoPtr};
