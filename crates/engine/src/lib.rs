@@ -1,8 +1,8 @@
 //! The storage engine: tables as sets of indexes, transactions over them, recovery, checkpoints, purge.
 //!
 //! # Invariants
-//! 1. The primary row decides what a reader sees; secondary entries lead to it (`secondary.rs`), and on leaves all of whose writers
-//!    the reader sees they say the same as it (`covered.rs`).
+//! 1. The primary row decides what a reader sees; secondary entries lead to it (`write/secondary.rs`), and on leaves all of whose writers
+//!    the reader sees they say the same as it (`scan/covered.rs`).
 //! 2. A row change, its undo record and its place in the page are one log record (`write.rs`).
 //! 3. An acknowledged commit is durable as the flush policy says; without its commit record a transaction is rolled back at the next start.
 //! 4. Nobody waits for a lock, a view or the log's free space with a page latched.
@@ -14,7 +14,7 @@
 //! What a column's value means (`types`, `record`), names (`catalog`), statements.
 //!
 //! # Start at
-//! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
+//! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does. `purge.rs`, `scan.rs`, `locks.rs`, `online.rs` are heads of rooms, too: each says what is in it.
 
 mod auto_increment_counters;
 mod background;
