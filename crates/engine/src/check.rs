@@ -8,14 +8,14 @@
 //! # Not here
 //! What the rows should be; whether pages owned by nobody's index are orphans (`Catalog::free_orphans`).
 
-use crate::compare::{Fingerprint, differences, hash};
 use crate::engine::{COUNTERS_INDEX, Engine};
-use crate::external::EXTERNAL;
+use crate::locks::row_lock::Read;
 use crate::offline::put_parts_length;
-use crate::row_lock::Read;
+use crate::online::compare::{Fingerprint, differences, hash};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, split_entry};
 use crate::version::{header, visible};
+use crate::write::external::EXTERNAL;
 use crate::{Error, Result};
 use base::IndexId;
 use btree::{BTree, CheckError, Seek};

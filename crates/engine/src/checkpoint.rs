@@ -10,15 +10,15 @@
 //! and of the counters' tree, running transactions (id, newest undo), history (id, newest undo), AUTO_INCREMENT counters that their tree does
 //! not have yet (table, next value), entries left by rollbacks (table, index, key), undo directory; in version 2 then those of the running
 //! transactions that are prepared (id, format, global part, branch); in version 3 then the blocks of the history (undo address, length; `blocks.rs`); in version 4
-//! then the pages that lack changes; in version 5 then for each of the prepared ones whether its tables are named, and which (`touched.rs`). The oldest
+//! then the pages that lack changes; in version 5 then for each of the prepared ones whether its tables are named, and which (`changed_tables.rs`). The oldest
 //! version is written that can say it, so that an earlier release can open the directory.
 
-use crate::blocks::ListedHistory;
+use crate::changed_tables::{self, Named};
 use crate::engine::Engine;
 use crate::format::Feature;
-use crate::leftover::Leftover;
 use crate::prepared::Xid;
-use crate::touched::{self, Named};
+use crate::purge::blocks::ListedHistory;
+use crate::purge::leftover::Leftover;
 use crate::{Error, Result};
 use base::{IndexId, Lsn, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_varint};
 #[cfg(test)]
@@ -123,7 +123,7 @@ impl Payload {
             for (.., named) in &self.prepared {
                 put_varint(&mut out, u64::from(named.is_some()));
                 if let Some(tables) = named {
-                    touched::put(tables, &mut out);
+                    changed_tables::put(tables, &mut out);
                 }
             }
         }
@@ -189,7 +189,7 @@ impl Payload {
             for (.., named) in &mut prepared {
                 *named = match r.varint()? {
                     0 => None,
-                    1 => Some(touched::read(&mut r)?),
+                    1 => Some(changed_tables::read(&mut r)?),
                     _ => return Err(Malformed),
                 };
             }
@@ -217,7 +217,7 @@ impl Payload {
     /// Adds to the history what its blocks say. The undo store is loaded, and nothing else has been done to it.
     pub(crate) fn read_history_blocks(&mut self, undo: &UndoStore) -> Result<()> {
         for (at, bytes) in std::mem::take(&mut self.history_blocks) {
-            let read = undo.read(at, |block| (block.len() == bytes).then(|| crate::blocks::decode(block, &mut self.history)));
+            let read = undo.read(at, |block| (block.len() == bytes).then(|| crate::purge::blocks::decode(block, &mut self.history)));
             match read {
                 Ok(Some(Ok(()))) => {}
                 Ok(_) | Err(undo::UndoError::Released) => return Err(Error::corrupt(format!("block {at} of the history"))),
@@ -353,7 +353,7 @@ impl Engine {
             return ListedHistory { single, blocks: Vec::new() };
         }
         self.history.list(&mut |shard, entries| {
-            let block = crate::blocks::encode(entries);
+            let block = crate::purge::blocks::encode(entries);
             // Without room for it the entries are listed one by one.
             let at = self.undo.append(shard, &block).ok()?;
             Some((at, block.len()))

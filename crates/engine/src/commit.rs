@@ -10,10 +10,9 @@
 //! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
 //! 5. Between [`Session::commit_to_log`] and [`Session::finish_commit`] the session runs nothing; dropped there, it finishes.
 
-use crate::history::LeftBehind;
 use crate::log_op::LogOp;
+use crate::purge::leavings::Bequest;
 use crate::session::Session;
-use crate::ways::Left;
 use crate::{Error, Result};
 use base::{Lsn, TxnId};
 use std::sync::Arc;
@@ -192,8 +191,8 @@ impl Session {
     /// Puts the commit record into the log and lets go of all locks. What becomes of the transaction is decided from here on.
     pub(crate) fn append_commit(&mut self) -> Result<Lsn> {
         let id = self.running.id;
-        self.slot.unsettle();
         self.encode_commit();
+        let unsettled = self.slot.unsettle();
         let engine = &*self.engine;
         let record = engine.wal.reserve(self.buffers.undo.len());
         let lsn = record.end;
@@ -201,10 +200,9 @@ impl Session {
         let queued = engine.txns.queue_commit(&self.commit_place, id, lsn);
         record.fill(&engine.wal, &self.buffers.undo);
         if !queued {
-            self.slot.settle();
             return Err(Error::LogFailed);
         }
-        self.slot.commit_logged();
+        unsettled.commit_logged();
         if engine.config.mechanisms.early_lock_release {
             engine.txns.release(id);
             self.release_locks();
@@ -223,11 +221,11 @@ impl Session {
 
     /// Commits with one of the policies that acknowledge before the log is durable.
     fn commit_by(&mut self, policy: FlushPolicy) -> Result<()> {
-        self.slot.unsettle();
         self.encode_commit();
+        let unsettled = self.slot.unsettle();
         let engine = &*self.engine;
         let lsn = engine.wal.append(&self.buffers.undo);
-        self.slot.commit_logged();
+        unsettled.commit_logged();
         engine.wal.commit(lsn, policy)?;
         // What others were promised to be durable is not shown before, by way of what was built on it.
         self.settle()?;
@@ -239,35 +237,27 @@ impl Session {
     fn encode_commit(&mut self) {
         let wall_micros = self.engine.clock.wall_us() as u64;
         let op = LogOp::Commit { txn: self.running.id, last_undo: self.running.last_undo, wall_micros };
-        let body = &mut self.buffers.undo;
-        body.clear();
-        buffer_pool::put_op(body, op.code(), base::PageNo::NONE, |out| op.put_payload(out));
+        op.put_record(&mut self.buffers.undo);
     }
 
     /// The transaction has finished: what it left behind goes to purge, or at once.
     fn leave_to_purge(&mut self) {
-        if self.running.leaves_garbage {
-            // Somebody else finished it, maybe; a later position only keeps purge a little.
-            let seq = self.engine.txns.finished_now();
-            let mut finished = self.running.finished(seq);
-            let ways = self.running.ways(&finished);
-            self.engine.history.note_passed(self.shard, self.running.id, self.running.passed().iter().map(|(_, record)| *record));
-            // A look now would find only what is known.
-            if ways.is_some() && finished.left == LeftBehind::Nothing {
-                return self.engine.history.push_kept(self.shard, finished, ways);
+        let (engine, shard, running) = (&*self.engine, self.shard, &mut self.running);
+        if !running.leaves.has_garbage() {
+            for (address, bytes) in running.leaves.drain_fresh() {
+                engine.undo.release(address, bytes);
             }
-            if let Some(needed) = self.running.kept_for() {
-                finished.needed = needed;
-                return self.engine.history.push_kept(self.shard, finished, None);
-            }
-            // What readers step over is not left until all that is kept is asked.
-            let left = if finished.left == LeftBehind::Listed { self.running.noted.take_left() } else { Left::default() };
-            if self.engine.history.push_known(self.shard, finished, ways, left) {
-                self.engine.wake_purge();
-            }
-        } else {
-            for (address, bytes) in self.running.fresh_undo.drain(..) {
-                self.engine.undo.release(address, bytes as usize);
+            return;
+        }
+        // Somebody else finished it, maybe; a later position only keeps purge a little.
+        let seq = engine.txns.finished_now();
+        engine.history.note_passed(shard, running.id, running.leaves.passed());
+        match running.leaves.bequest(running.id, running.last_undo, seq) {
+            Bequest::Kept(finished, ways) => engine.history.push_kept(shard, finished, ways),
+            Bequest::Purge(finished, ways, left) => {
+                if engine.history.push_known(shard, finished, ways, left) {
+                    engine.wake_purge();
+                }
             }
         }
     }

@@ -3,24 +3,24 @@
 //! # Start at
 //! [`Engine::open`], then `recovery.rs`.
 
-use crate::accounting::Uncounted;
-use crate::ages::Ages;
+use crate::auto_increment_counters::Counters;
 use crate::config::EngineConfig;
-use crate::counters::Counters;
-use crate::history::History;
-use crate::leftover::Leftovers;
 use crate::log_op::LogOp;
 use crate::open_tables::OpenTables;
 use crate::prepared::Branches;
-use crate::prune::Prune;
 use crate::purge::Postponed;
-use crate::purge_rounds::Purging;
-use crate::redo::RedoReport;
+use crate::purge::ages::Ages;
+use crate::purge::history::History;
+use crate::purge::leftover::Leftovers;
+use crate::purge::prune::Prune;
+use crate::purge::rounds::Purging;
+use crate::recovery::accounting::Uncounted;
+use crate::recovery::redo::RedoReport;
 use crate::rollback::Losers;
 use crate::slots::{Slots, TransactionInfo};
 use crate::table::{Table, TableSpec};
 use crate::{Error, Result, recovery};
-use base::{IndexId, PageNo, TableId, TxnId, UndoPtr};
+use base::{IndexId, Lsn, PageNo, TableId, TxnId, UndoPtr};
 use btree::BTree;
 use buffer_pool::{BufferPool, CleanerHandle};
 use env::{Clock, Disk};
@@ -419,9 +419,13 @@ impl Engine {
 
     fn log_next_ids(&self) {
         let op = LogOp::NextIds { table: self.next_table_id.load(Ordering::Acquire), index: self.next_index_id.load(Ordering::Acquire) };
-        let mut body = Vec::new();
-        buffer_pool::put_op(&mut body, op.code(), PageNo::NONE, |out| op.put_payload(out));
-        self.wal.append(&body);
+        self.log(&mut Vec::new(), &op);
+    }
+
+    /// Logs one of the engine's own operations as a record of its own, which is made in `body`.
+    pub(crate) fn log(&self, body: &mut Vec<u8>, op: &LogOp<'_>) -> Lsn {
+        op.put_record(body);
+        self.wal.append(body)
     }
 
     pub(crate) fn next_undo_shard(&self) -> usize {

@@ -1,8 +1,8 @@
 //! The storage engine: tables as sets of indexes, transactions over them, recovery, checkpoints, purge.
 //!
 //! # Invariants
-//! 1. The primary row decides what a reader sees; secondary entries lead to it (`secondary.rs`), and on leaves all of whose writers
-//!    the reader sees they say the same as it (`covered.rs`).
+//! 1. The primary row decides what a reader sees; secondary entries lead to it (`write/secondary.rs`), and on leaves all of whose writers
+//!    the reader sees they say the same as it (`scan/covered.rs`).
 //! 2. A row change, its undo record and its place in the page are one log record (`write.rs`).
 //! 3. An acknowledged commit is durable as the flush policy says; without its commit record a transaction is rolled back at the next start.
 //! 4. Nobody waits for a lock, a view or the log's free space with a page latched.
@@ -14,108 +14,78 @@
 //! What a column's value means (`types`, `record`), names (`catalog`), statements.
 //!
 //! # Start at
-//! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does.
+//! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does. `purge.rs`, `scan.rs`, `locks.rs`, `online.rs` are heads of rooms, too: each says what is in it.
 
-mod accounting;
-mod ages;
-mod auto_increment_lock;
+mod auto_increment_counters;
 mod background;
 mod backup;
-mod blocks;
-mod build;
-mod build_progress;
-mod changed_keys;
+mod changed_tables;
 mod check;
 mod checkpoint;
 mod commit;
-pub mod compare;
 mod config;
-mod counters;
-mod covered;
-mod deferred;
 mod engine;
-mod entries;
 mod error;
-mod external;
 pub mod files;
 pub mod format;
-mod gap_lock;
 mod handler_counts;
-mod history;
-mod key_sort;
-mod keys_scan;
-mod learned;
-mod leftover;
-mod locking_scan;
+mod locks;
 mod log_op;
-mod next_key_scan;
 pub mod offline;
-mod online_build;
+mod online;
 pub mod open_tables;
 mod prepared;
-mod prune;
 mod purge;
-mod purge_rounds;
 mod range;
 mod read;
 mod recovery;
-mod redo;
-mod remade;
 mod rollback;
-mod row_copy;
-mod row_lock;
-mod runs;
 mod scan;
-mod secondary;
 mod session;
 #[doc(hidden)]
 pub mod simulation;
-mod skip_plan;
 mod slots;
-mod staged;
-mod staged_insert;
 mod statistics;
 mod status;
 mod table;
-mod touched;
 mod undo_record;
 mod version;
-mod ways;
 mod write;
 
 pub use backup::{BackupPoint, commit_time, undo_extents};
 pub use base::{IndexId, PageNo, TableId};
 pub use btree::figures_of as entries_of_page;
 pub use buffer_pool::CachedPage;
-pub use build::BuildError;
-pub use build_progress::{BuildProgress, BuildStage, StageLook};
 pub use check::{Depth, IndexCheck, TableCheck};
 pub use commit::Dependencies;
 pub use config::{EngineConfig, Mechanisms};
-pub use deferred::Deferred;
 pub use engine::{Engine, TableSource};
 pub use error::{Error, Result};
 pub use handler_counts::{HandlerCall, HandlerCalls, HandlerCounts};
-pub use keys_scan::{FoundKey, WantedKeys};
 pub use lock_manager::Cancel;
 pub use lock_manager::shares::SharedTables;
-pub use online_build::{BuildLimits, OnlineBuild};
+pub use locks::row_lock::{Read, RowLock, Wait};
+pub use online::build::{BuildLimits, OnlineBuild};
+pub use online::compare;
+pub use online::outcome::BuildError;
+pub use online::progress::{BuildProgress, BuildStage, StageLook};
+pub use online::remade::Remade;
+pub use online::row_copy::{ConvertRow, RowCopy};
 pub use page_store::PageType;
 pub use prepared::Xid;
 pub use range::{KeyRange, after_prefix};
-pub use redo::RedoReport;
-pub use remade::Remade;
-pub use row_copy::{ConvertRow, RowCopy};
-pub use row_lock::{Read, RowLock, Wait};
-pub use runs::Run;
+pub use recovery::redo::RedoReport;
+pub use scan::by_keys::{FoundKey, WantedKeys};
+pub use scan::runs::Run;
 pub use scan::{Direction, RowBatch, RowKey, Scan, ScanState, Step};
 pub use session::{Buffers, Isolation, Savepoint, Session};
 pub use slots::TransactionInfo;
-pub use staged::Staged;
 pub use statistics::IndexFigures;
 pub use status::EngineStatus;
 pub use table::{Index, IndexSpec, Table, TableSpec, align_to_series};
 pub use wal::FlushPolicy;
+pub use write::deferred::Deferred;
+pub use write::staged::Staged;
 pub use write::{Modified, Modify, OnDuplicate};
 
 #[cfg(test)]

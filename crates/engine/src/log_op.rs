@@ -8,10 +8,10 @@
 //! | `ROLLBACK_END` | transaction: finished, without effect |
 //! | `AUTO_INCREMENT` | table, next value: the counter is at least this |
 //! | `LEFTOVER` | table, index, key of an entry that a rollback marked: purge is to ask for it |
-//! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK; then, unless they are not named, the tables that it has changed (`touched.rs`) |
+//! | `PREPARE` | transaction, format varint, global part bytes, branch bytes: waits for XA COMMIT or XA ROLLBACK; then, unless they are not named, the tables that it has changed (`changed_tables.rs`) |
 //! | `NEXT_IDS` | next table id, next index id: ids below may be in use |
 
-use base::{IndexId, Malformed, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u64, put_varint};
+use base::{IndexId, Malformed, PageNo, Reader, TableId, TxnId, UndoPtr, put_bytes, put_u64, put_varint};
 
 pub(crate) const ROW_CHANGE: u8 = 0x40;
 pub(crate) const COMMIT: u8 = 0x41;
@@ -54,7 +54,7 @@ pub(crate) enum LogOp<'a> {
         index: IndexId,
         key: &'a [u8],
     },
-    /// `tables`: a list of [`crate::touched`], or nothing.
+    /// `tables`: a list of [`crate::changed_tables`], or nothing.
     Prepare {
         txn: TxnId,
         format_id: u64,
@@ -121,6 +121,12 @@ impl<'a> LogOp<'a> {
         }
     }
 
+    /// Leaves the body of a record of its own in `body`.
+    pub(crate) fn put_record(&self, body: &mut Vec<u8>) {
+        body.clear();
+        buffer_pool::put_op(body, self.code(), PageNo::NONE, |out| self.put_payload(out));
+    }
+
     pub(crate) fn decode(code: u8, payload: &'a [u8]) -> Result<Self, Malformed> {
         let mut r = Reader::new(payload);
         let small = |v: u64| u32::try_from(v).map_err(|_| Malformed);
@@ -134,7 +140,7 @@ impl<'a> LogOp<'a> {
             LEFTOVER => LogOp::Leftover { table: TableId(small(r.varint()?)?), index: IndexId(small(r.varint()?)?), key: r.rest() },
             PREPARE => {
                 let (txn, format_id, gtrid, bqual, tables) = (TxnId(r.varint()?), r.varint()?, r.bytes()?, r.bytes()?, r.rest());
-                crate::touched::decode(tables)?;
+                crate::changed_tables::decode(tables)?;
                 LogOp::Prepare { txn, format_id, gtrid, bqual, tables }
             }
             _ => return Err(Malformed),

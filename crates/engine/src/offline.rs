@@ -2,11 +2,11 @@
 
 use crate::checkpoint::Payload;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX, Engine};
-use crate::external::{EXTERNAL, Place};
 use crate::log_op::LogOp;
 use crate::table::{ENTRY_DELETED, Table, entry_value, split_entry};
 use crate::undo_record::UndoRecord;
 use crate::version::{header, walk};
+use crate::write::external::{EXTERNAL, Place};
 use crate::{Error, Result};
 use base::{IndexId, PageNo, TxnId, UndoPtr};
 use buffer_pool::ops;

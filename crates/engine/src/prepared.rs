@@ -9,19 +9,19 @@
 //!    transaction for one that is to be rolled back, nor one that is half rolled back for a prepared one.
 //! 4. A restart finds row locks again by the ids in rows. Locks of reads and gaps are not logged and do not survive it, as in MySQL. A branch
 //!    that has changed nothing has no record in the log and is forgotten by a restart.
-//! 5. A restart finds the tables whose metadata locks a branch shares by the names that `PREPARE` and the checkpoint give (`touched.rs`), without looking at its changes, however many. Only where nobody has
+//! 5. A restart finds the tables whose metadata locks a branch shares by the names that `PREPARE` and the checkpoint give (`changed_tables.rs`), without looking at its changes, however many. Only where nobody has
 //!    named them (a directory of an older format, a branch of that time, thousands of tables) its undo is walked before anything is served.
 //!
 //! # Start at
 //! [`Session::prepare`], [`Session::commit_prepared`].
 
+use crate::changed_tables::{self, Named};
 use crate::engine::Engine;
 use crate::format::Feature;
 use crate::log_op::LogOp;
 use crate::rollback::StepBack;
 use crate::session::Session;
 use crate::slots::Slot;
-use crate::touched::{self, Named};
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
 use base::{TableId, TxnId, UndoPtr};
@@ -226,12 +226,14 @@ impl Session {
         let named = if self.engine.allows(Feature::PreparedTables).is_ok() { self.running.tables.named() } else { None };
         let mut tables = Vec::new();
         if let Some(named) = &named {
-            touched::put(named, &mut tables);
+            changed_tables::put(named, &mut tables);
         }
-        self.slot.unsettle();
-        let lsn = self.log(&LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual, tables: &tables });
+        let prepare = LogOp::Prepare { txn, format_id: xid.format_id, gtrid: &xid.gtrid, bqual: &xid.bqual, tables: &tables };
+        let unsettled = self.slot.unsettle();
+        let lsn = self.engine.log(&mut self.buffers.undo, &prepare);
+        // It is what is listed that changes; the slot says the same.
         self.engine.branches.list(xid, txn, named.clone());
-        self.slot.settle();
+        drop(unsettled);
         self.make_durable(lsn).map(|()| named)
     }
 

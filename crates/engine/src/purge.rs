@@ -8,16 +8,32 @@
 //! 4. Records of one row are purged one at a time ([`RowLatches`]), whoever does it: a chain of pages that two records name is freed once.
 //! 5. A record whose row was changed since by a transaction that still runs is asked again later: were that one rolled back, what the
 //!    record left behind would be garbage again, and nobody else would know of it.
+//!
+//! # In this room
+//! - `leavings.rs`, `ways.rs`: what a running transaction leaves to purge, and by which of its records old views come to rows.
+//! - `history.rs`: the finished ones that wait; `blocks.rs`: how checkpoints list them. `leftover.rs`: index entries that rollbacks left.
+//! - `prune.rs`: what goes although an old view is open; `skip_plan.rs`: how writers help with it.
+//! - `rounds.rs`: who purges, and when; `ages.rs`: how long the oldest has waited.
+
+pub(crate) mod ages;
+pub(crate) mod blocks;
+pub(crate) mod history;
+pub(crate) mod leavings;
+pub(crate) mod leftover;
+pub(crate) mod prune;
+pub(crate) mod rounds;
+pub(crate) mod skip_plan;
+pub(crate) mod ways;
 
 use crate::engine::Engine;
-use crate::external::EXTERNAL;
-use crate::gap_lock::Remover;
-use crate::history::{Finished, LeftBehind};
-use crate::secondary::{Remove, Removed};
+use crate::locks::gap_lock::Remover;
+use crate::purge::history::{Finished, LeftBehind};
 use crate::session::Session;
 use crate::table::Table;
 use crate::undo_record::{Change, UndoRecord, old_keys};
 use crate::version::header;
+use crate::write::external::EXTERNAL;
+use crate::write::secondary::{Remove, Removed};
 use crate::{Error, Result};
 use base::UndoPtr;
 use lock_manager::metadata::Share;

@@ -1,7 +1,7 @@
 //! Reading one row by its primary key or by a key of a unique index.
 
 use crate::Result;
-use crate::row_lock::{Obstacle, Read, RowLock, Wait};
+use crate::locks::row_lock::{Obstacle, Read, RowLock, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value, split_entry};
 use crate::version::{header, visible};

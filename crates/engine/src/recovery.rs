@@ -12,6 +12,14 @@
 //!    it is an error, and checkpoints keep the log from its first missing change on (up to a share of the log's capacity; then they name it). Pages of the
 //!    engine itself (space map, dictionary, counters) refuse the start.
 //! 5. No page has changes from behind the log's end. One that redo meets refuses the start before the log goes on; any other is damaged for who reads it.
+//!
+//! # In this room
+//! - `redo.rs`: the one pass over the log; `learned.rs`: what it tells of transactions.
+//! - `accounting.rs`: which undo records are still needed, found out while the engine serves.
+
+pub(crate) mod accounting;
+pub(crate) mod learned;
+pub(crate) mod redo;
 
 use crate::background::UNDO_MEMORY_TIMES_MAX;
 use crate::checkpoint::Payload;
@@ -19,9 +27,9 @@ use crate::config::EngineConfig;
 use crate::engine::{COUNTERS_INDEX, DICTIONARY_INDEX};
 use crate::files;
 use crate::format::Feature;
-use crate::learned::{Learned, Transactions};
-use crate::leftover::Leftover;
-use crate::redo::{Redo, RedoReport};
+use crate::purge::leftover::Leftover;
+use crate::recovery::learned::{Learned, Transactions};
+use crate::recovery::redo::{Redo, RedoReport};
 use crate::{Error, Result};
 use base::{Lsn, TableId, TxnId};
 use btree::BTree;

@@ -11,13 +11,13 @@
 //!    before it frees trees.
 
 use crate::engine::Engine;
-use crate::gap_lock::Remover;
+use crate::locks::gap_lock::Remover;
 use crate::log_op::LogOp;
-use crate::secondary::Remove;
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value};
 use crate::undo_record::{Change, OldHeader, UndoRecord, old_keys, older_body, run_keys};
 use crate::version::header;
+use crate::write::secondary::Remove;
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
 use record::header::{HEADER_BYTES, RowHeader};
@@ -118,7 +118,7 @@ impl Session {
         self.undo_one(address, &record, locks)?;
         self.running.step_back(record.previous);
         self.engine.undo.release(address, bytes.len());
-        self.running.forget_undo(address, bytes.len());
+        self.running.leaves.forget(address, bytes.len());
         Ok(())
     }
 
@@ -167,9 +167,9 @@ impl Session {
 
     /// Logs a step back that changes no row.
     pub(crate) fn log_step(&mut self, step: StepBack) {
-        self.slot.unsettle();
-        self.log(&step.op());
-        self.slot.set_last_undo(step.next);
+        let unsettled = self.slot.unsettle();
+        self.engine.log(&mut self.buffers.undo, &step.op());
+        unsettled.says(step.next);
     }
 
     /// Takes the rows of a run back, the first one last: with it the log says that the run is done with. Those that a try before has taken back are not there any more.
@@ -217,14 +217,12 @@ impl Session {
             return Err(Error::corrupt("row vanished while it was rolled back"));
         }
         self.leave_gap(&leaf, table.primary(), if locks == Locks::Stay { Remover::KeepsKey } else { Remover::Ends })?;
-        if step.is_some() {
-            self.slot.unsettle();
-        }
+        let unsettled = step.map(|step| (self.slot.unsettle(), step.next));
         leaf.remove(|mtr| step.into_iter().for_each(|step| Self::note(mtr, &step.op())));
         let shrink = leaf.is_underfull();
         leaf.finish();
-        if let Some(step) = step {
-            self.slot.set_last_undo(step.next);
+        if let Some((unsettled, next)) = unsettled {
+            unsettled.says(next);
         }
         if shrink {
             // A load that is taken back leaves no empty pages. Should that fail the rows are gone all the same. It may wait for room in the log.
@@ -334,15 +332,16 @@ impl Session {
             if keep {
                 self.keep_locked(table, key)?;
             }
-            self.slot.unsettle();
-            match leaf.replace(row, |mtr| Self::note(mtr, &step.op())).inspect_err(|_| self.slot.settle())? {
+            let unsettled = self.slot.unsettle();
+            match leaf.replace(row, |mtr| Self::note(mtr, &step.op()))? {
                 Ok(()) => {
                     leaf.finish();
-                    self.slot.set_last_undo(step.next);
+                    unsettled.says(step.next);
                     return Ok(());
                 }
                 Err(btree::NoRoom) => {
-                    self.slot.settle();
+                    // Making room may wait for the log.
+                    drop(unsettled);
                     drop(leaf);
                     table.primary().tree.make_room(key, row.len())?;
                 }

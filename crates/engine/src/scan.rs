@@ -3,12 +3,23 @@
 //! # Invariants
 //! 1. A consistent scan of the primary index (`runs.rs`) calls its closure under the leaf's latch; a scan through a secondary index collects a batch
 //!    of entries of one leaf, lets the leaf go, and fetches each row by its key (`covered.rs` spares it the rows where it can).
-//! 2. Locking scans have a file of their own, `locking_scan.rs`.
+//! 2. Locking scans have a file of their own, `scan/locking.rs`.
 //! 3. A row is reported by a secondary scan only when its visible version has the entry's key; so a row whose key moved inside
 //!    the range is reported once.
+//!
+//! # In this room
+//! - `runs.rs`: consistent scans of the primary index, row by row or in runs; `covered.rs`: of a secondary index without its rows.
+//! - `by_keys.rs`: the rows of many keys at once.
+//! - `locking.rs`: scans that lock what they show; `next_key.rs`: those of a secondary index that lock gaps.
 
+pub(crate) mod by_keys;
+pub(crate) mod covered;
+pub(crate) mod locking;
+pub(crate) mod next_key;
+pub(crate) mod runs;
+
+use crate::locks::row_lock::{Read, RowLock};
 use crate::range::KeyRange;
-use crate::row_lock::{Read, RowLock};
 use crate::session::Session;
 use crate::table::Table;
 use crate::{Error, Result};

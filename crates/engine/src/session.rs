@@ -9,16 +9,15 @@
 //! # Start at
 //! [`Session::begin`], [`Session::commit`]; rows are read in `read.rs` and `scan.rs`, written in `write.rs`, taken back in `rollback.rs`; commits go on in `commit.rs`.
 
+use crate::changed_tables::Touched;
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
-use crate::history::{Finished, LeftBehind};
+use crate::locks::row_lock::{Read, Wait};
 use crate::log_op::LogOp;
-use crate::row_lock::{Read, Wait};
-use crate::secondary::EntryMoves;
+use crate::purge::leavings::Leavings;
 use crate::slots::Slot;
-use crate::touched::Touched;
-use crate::ways::{Noted, Ways};
+use crate::write::secondary::EntryMoves;
 use crate::{Error, Result};
 use base::{Lsn, TxnId, UndoPtr};
 use lock_manager::{Asker, Cancel, Owner};
@@ -26,8 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use sync::CachePadded;
 use sync::atomic::Ordering;
-use txn::{CommitPlace, FinishSeq, ReadView, ViewSlotHandle};
-use undo::SegmentShare;
+use txn::{CommitPlace, ReadView, ViewSlotHandle};
 use wal::FlushPolicy;
 
 /// Isolation level of a transaction.
@@ -51,11 +49,6 @@ impl Isolation {
     }
 }
 
-/// Undo records that a committing transaction releases itself; with more it leaves them to purge.
-const FRESH_UNDO_MAX: usize = 1024;
-/// Records that a transaction leads past and tells purge of, about: purge finds out about others by itself.
-const PASSED_MAX: usize = 1024;
-
 /// A place in a transaction to roll back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Savepoint {
@@ -75,22 +68,12 @@ pub(crate) struct Running {
     pub(crate) last_undo: UndoPtr,
     /// Newest undo record when the statement began.
     statement_mark: UndoPtr,
-    /// Whether any change left an older version or a delete mark behind: then purge has work after the commit.
-    pub(crate) leaves_garbage: bool,
-    /// What its undo takes.
-    undo_share: SegmentShare,
-    /// Its records by which old views come to rows, and those that left something behind.
-    pub(crate) noted: Noted,
-    /// The record by which an old view comes to a row (`prune.rs`), and who wrote the version that it replaced: of those there are, the one longest unchanged.
-    needed: (UndoPtr, TxnId),
-    /// Records past which those of this transaction lead readers (`prune.rs`), each behind the record that does.
-    passed: Vec<(UndoPtr, UndoPtr)>,
+    /// What it leaves to purge when it commits.
+    pub(crate) leaves: Leavings,
     /// Taken over from a crash, or from a session whose rollback failed: it shares no metadata locks.
     pub(crate) is_adopted: bool,
     /// How far changes were to be taken back where that failed: until all of these places are reached the transaction must not commit as it is.
     owed: Vec<UndoPtr>,
-    /// Undo records of a transaction that has left no garbage so far: released at once when it commits.
-    pub(crate) fresh_undo: Vec<(UndoPtr, u32)>,
     view_open: bool,
     /// Whether rows changed since the snapshot are refused to writes and locking reads.
     first_updater_wins: bool,
@@ -125,10 +108,10 @@ pub struct Session {
     pub(crate) client: u64,
     lock_wait_timeout: Duration,
     pub(crate) flush_policy: FlushPolicy,
-    /// It purges between two transactions of its own (`purge_rounds.rs`): it waits for nobody then.
+    /// It purges between two transactions of its own (`purge/rounds.rs`): it waits for nobody then.
     pub(crate) helps: bool,
     /// See [`Session::keep_remade`].
-    pub(crate) remade: Option<Vec<crate::remade::Remade>>,
+    pub(crate) remade: Option<Vec<crate::online::remade::Remade>>,
     /// What is asked of tables.
     pub(crate) handler_counts: Arc<HandlerCounts>,
     /// Reused buffers of the write path.
@@ -144,8 +127,8 @@ pub struct Buffers {
     pub(crate) new_row: Vec<u8>,
     pub(crate) version: Vec<u8>,
     pub(crate) moves: EntryMoves,
-    pub(crate) covered: crate::covered::Buffers,
-    pub(crate) skips: crate::skip_plan::SkipBuffers,
+    pub(crate) covered: crate::scan::covered::Buffers,
+    pub(crate) skips: crate::purge::skip_plan::SkipBuffers,
     pub(crate) chain: crate::version::ChainBuffers,
     pub(crate) near: undo::Near,
     pub(crate) run: btree::RunPlan,
@@ -189,12 +172,7 @@ impl Running {
             id: TxnId::NONE,
             last_undo: UndoPtr::NONE,
             statement_mark: UndoPtr::NONE,
-            leaves_garbage: false,
-            undo_share: SegmentShare::EMPTY,
-            noted: Noted::default(),
-            needed: (UndoPtr::NONE, TxnId::NONE),
-            passed: Vec::new(),
-            fresh_undo: Vec::new(),
+            leaves: Leavings::none(),
             view_open: false,
             is_adopted: false,
             owed: Vec::new(),
@@ -208,73 +186,11 @@ impl Running {
         }
     }
 
-    /// A record was appended and its change logged.
-    pub(crate) fn note_undo(&mut self, address: UndoPtr, bytes: usize, leaves_garbage: bool) {
-        self.undo_share.add(self.last_undo, address, bytes);
+    /// A record of so many bytes was appended and its change logged.
+    #[inline]
+    pub(crate) fn note_undo(&mut self, address: UndoPtr, bytes: usize, garbage: bool) {
+        self.leaves.note(self.last_undo, address, bytes, garbage);
         self.last_undo = address;
-        self.leaves_garbage |= leaves_garbage;
-        if self.leaves_garbage || self.fresh_undo.len() >= FRESH_UNDO_MAX {
-            // Purge will walk the chain and release it.
-            self.leaves_garbage = true;
-            self.fresh_undo.clear();
-        } else {
-            self.fresh_undo.push((address, bytes as u32));
-        }
-    }
-
-    /// An old view will come by this record.
-    pub(crate) fn note_needed(&mut self, address: UndoPtr, replaced: TxnId) {
-        if self.needed.0.is_none() || replaced < self.needed.1 {
-            self.needed = (address, replaced);
-        }
-    }
-
-    /// The record for which an old view keeps the transaction, when there is nothing but undo that purge could remove.
-    pub(crate) fn kept_for(&self) -> Option<UndoPtr> {
-        (!self.needed.0.is_none() && self.noted.left().is_nothing()).then_some(self.needed.0)
-    }
-
-    /// Those of its records by which old views come to rows, when all of them are known, and all else that it left behind, in one segment: it goes when they do.
-    pub(crate) fn ways(&self, finished: &Finished) -> Option<Ways> {
-        if finished.undo_bytes == 0 || finished.left == LeftBehind::Unknown { None } else { self.noted.ways(self.needed.0) }
-    }
-
-    /// The transaction for the history.
-    pub(crate) fn finished(&self, seq: FinishSeq) -> Finished {
-        let undo_bytes = self.undo_share.bytes().unwrap_or(0);
-        let left = match self.noted.left() {
-            left if left.is_nothing() => LeftBehind::Nothing,
-            left if undo_bytes != 0 && left.is_known() => LeftBehind::Listed,
-            _ => LeftBehind::Unknown,
-        };
-        Finished::new(self.id, seq, self.last_undo).having_left(left, undo_bytes)
-    }
-
-    /// The record at `address` leads readers past these.
-    pub(crate) fn note_passed(&mut self, address: UndoPtr, records: &[UndoPtr]) {
-        if self.passed.len() < PASSED_MAX {
-            self.passed.extend(records.iter().map(|record| (address, *record)));
-        }
-    }
-
-    /// All that was said to [`Running::note_passed`] and not taken back.
-    pub(crate) fn passed(&self) -> &[(UndoPtr, UndoPtr)] {
-        &self.passed
-    }
-
-    /// The newest record, of so many bytes, was taken back and released.
-    pub(crate) fn forget_undo(&mut self, address: UndoPtr, bytes: usize) {
-        self.undo_share.take_back(bytes);
-        self.noted.forget(address);
-        if self.needed.0 == address {
-            self.needed = (UndoPtr::NONE, TxnId::NONE);
-        }
-        while self.passed.last().is_some_and(|(by, _)| *by == address) {
-            self.passed.pop();
-        }
-        if self.fresh_undo.last().is_some_and(|(last, _)| *last == address) {
-            self.fresh_undo.pop();
-        }
     }
 
     /// The newest change is taken back, and with it what may have been owed.
@@ -297,7 +213,7 @@ impl Running {
     #[inline]
     fn reset(&mut self) {
         // A branch that was taken over may have no id.
-        if !self.id.is_none() || self.leaves_garbage {
+        if !self.id.is_none() || self.leaves.has_garbage() {
             self.forget_changes();
         }
         self.active = false;
@@ -318,12 +234,7 @@ impl Running {
     fn forget_changes(&mut self) {
         self.id = TxnId::NONE;
         self.last_undo = UndoPtr::NONE;
-        self.leaves_garbage = false;
-        self.undo_share = SegmentShare::EMPTY;
-        self.noted.clear();
-        self.needed = (UndoPtr::NONE, TxnId::NONE);
-        self.passed.clear();
-        self.fresh_undo.clear();
+        self.leaves.clear();
         self.tables.clear();
     }
 }
@@ -338,8 +249,7 @@ impl Session {
     pub fn rest(&mut self) {
         *self.buffers = Buffers::default();
         if !self.running.active {
-            self.running.fresh_undo = Vec::new();
-            self.running.passed = Vec::new();
+            self.running.leaves.rest();
             self.running.tables = Touched::new();
         }
     }
@@ -499,8 +409,9 @@ impl Session {
                 self.abandon();
                 return Err(error);
             }
-            self.slot.unsettle();
-            self.log(&LogOp::RollbackEnd { txn: self.running.id });
+            let unsettled = self.slot.unsettle();
+            self.engine.log(&mut self.buffers.undo, &LogOp::RollbackEnd { txn: self.running.id });
+            unsettled.until_cleared();
             self.engine.txns.finish(self.running.id);
         }
         self.end();
@@ -512,7 +423,7 @@ impl Session {
         self.begin(Isolation::RepeatableRead, false);
         self.running.id = txn;
         self.running.last_undo = last_undo;
-        self.running.leaves_garbage = true;
+        self.running.leaves.adopt();
         self.running.is_adopted = true;
         self.slot.start(txn, last_undo);
         self.owner = self.engine.locks.find_owner(txn).unwrap_or_else(|| self.engine.locks.register(txn));
@@ -544,8 +455,7 @@ impl Session {
         self.begin(Isolation::RepeatableRead, false);
         self.running.id = txn;
         self.running.last_undo = last_undo;
-        self.running.noted.note_more();
-        self.running.leaves_garbage = true;
+        self.running.leaves.take_over();
         self.running.may_hold_locks = true;
         if !txn.is_none() {
             self.slot.start(txn, last_undo);
@@ -569,14 +479,6 @@ impl Session {
     pub(crate) fn make_log_durable(&self) -> Result<()> {
         let engine = &self.engine;
         engine.wal.commit(engine.wal.lsn_head(), self.flush_policy).map_err(|error| engine.note_log_failure(error))
-    }
-
-    /// Logs one of the engine's own operations as a record of its own.
-    pub(crate) fn log(&mut self, op: &LogOp<'_>) -> Lsn {
-        let body = &mut self.buffers.undo;
-        body.clear();
-        buffer_pool::put_op(body, op.code(), base::PageNo::NONE, |out| op.put_payload(out));
-        self.engine.wal.append(body)
     }
 
     /// Clears what the ended transaction held.

@@ -4,8 +4,8 @@
 use crate::Result;
 use crate::engine::Engine;
 use crate::prepared::Xid;
+use crate::purge::rounds::BATCH;
 use crate::purge::{Postponed, Why};
-use crate::purge_rounds::BATCH;
 use crate::session::Session;
 use base::{Lsn, TxnId};
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! # Invariants
 //! 1. A slot names its transaction from before the first row change is logged until after the record that ends it is logged and the
 //!    transaction stands in the history.
-//! 2. `unsettled` is set before a record that changes what the slot says is logged (a row change, a step back, the end), and cleared after
-//!    the slot says it. A checkpoint that finds it set waits: otherwise it could write down a state from before a record that lies before the
-//!    place where recovery starts to read, and the record would be lost. Nothing is waited for while it is set but page latches and the ring
+//! 2. A slot is unsettled before a record that changes what it says is logged (a row change, a step back, the end), and settled when
+//!    it says it ([`Unsettled`]). A checkpoint that finds it set waits: otherwise it could write down a state from before a record that lies before the
+//!    place where recovery starts to read, and the record would be lost. Nothing is waited for while it is unsettled but page latches and the ring
 //!    (`sync::spun_for`, debug builds): above all not room in the log, which only the waiting checkpoint can make.
 //! 3. Whose commit record is logged is `committed` until its slot is cleared, which is after the wait for the disk: a checkpoint does not wait for that. It lists the
 //!    transaction in the history, for no checkpoint is written before the log is durable up to its head.
@@ -105,32 +105,24 @@ impl Slot {
         self.txn.store(txn.0, Ordering::Release);
     }
 
-    /// A record is about to be logged after which the slot will be set to something else.
+    /// A record is about to be logged after which the slot will say something else.
     #[inline]
-    pub(crate) fn unsettle(&self) {
+    pub(crate) fn unsettle(&self) -> Unsettled<'_> {
         sync::spun_for::begin();
         self.state.store(UNSETTLED, Ordering::Release);
+        Unsettled(self)
     }
 
-    /// The commit record is logged.
     #[inline]
-    pub(crate) fn commit_logged(&self) {
-        self.state.store(COMMITTED, Ordering::Release);
-        sync::spun_for::end();
-    }
-
-    /// It was not logged after all.
-    #[inline]
-    pub(crate) fn settle(&self) {
+    fn settle(&self) {
         self.state.store(SETTLED, Ordering::Release);
         sync::spun_for::end();
     }
 
-    /// The newest undo record whose row change is logged and not taken back.
+    /// Of a record that is not logged yet and may never be: rolling back what it tells of does nothing then. So the slot may say it early, and nobody waits.
     #[inline]
-    pub(crate) fn set_last_undo(&self, undo: UndoPtr) {
+    pub(crate) fn says_ahead(&self, undo: UndoPtr) {
         self.last_undo.store(undo.0, Ordering::Release);
-        self.settle();
     }
 
     /// The transaction has ended.
@@ -157,6 +149,39 @@ impl Slot {
             }
             sync::thread::yield_now();
         }
+    }
+}
+
+/// A slot from before a record is logged until it says what that made of it: meanwhile checkpoints wait. Dropped, it says what it said before.
+#[must_use = "checkpoints wait until the slot says what became of the record"]
+pub(crate) struct Unsettled<'s>(&'s Slot);
+
+impl Unsettled<'_> {
+    /// The record is logged: `undo` is the newest undo record whose row change is logged and not taken back.
+    #[inline]
+    pub(crate) fn says(self, undo: UndoPtr) {
+        self.0.last_undo.store(undo.0, Ordering::Release);
+    }
+
+    /// The commit record is logged.
+    #[inline]
+    pub(crate) fn commit_logged(self) {
+        self.0.state.store(COMMITTED, Ordering::Release);
+        sync::spun_for::end();
+        std::mem::forget(self);
+    }
+
+    /// The transaction's last record is logged: what the slot says holds no more, until [`Slot::clear`], which follows at once.
+    #[inline]
+    pub(crate) fn until_cleared(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Unsettled<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.settle();
     }
 }
 
@@ -214,15 +239,16 @@ mod tests {
         let view = txns.register_slot();
         let (a, b) = (slots.register(1, view.observer()), slots.register(2, view.observer()));
         a.start(TxnId(7), UndoPtr::NONE);
-        a.unsettle();
-        a.set_last_undo(UndoPtr::new(1, 2));
+        a.unsettle().says(UndoPtr::new(1, 2));
         b.start(TxnId(8), UndoPtr::NONE);
-        b.unsettle();
+        b.unsettle().until_cleared();
         b.clear();
         let named = |committed| [Named { txn: TxnId(7), last_undo: UndoPtr::new(1, 2), committed }];
         assert_eq!(slots.named(), named(false));
-        a.unsettle();
-        a.commit_logged();
+        // Nothing was logged after all.
+        drop(a.unsettle());
+        assert_eq!(slots.named(), named(false));
+        a.unsettle().commit_logged();
         assert_eq!(slots.named(), named(true));
         a.set_client(5, 1);
         for level in LEVELS {

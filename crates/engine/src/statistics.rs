@@ -4,10 +4,10 @@
 //! distinct keys per row whatever the distribution, and its inverse the rows that a key finds, taken by chance.
 
 use crate::engine::Engine;
-use crate::external::EXTERNAL;
 use crate::range::KeyRange;
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value};
+use crate::write::external::EXTERNAL;
 use crate::{Error, Result};
 use record::{KeyPart, RowHeader};
 use std::ops::{Bound, ControlFlow};

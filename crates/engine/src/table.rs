@@ -5,7 +5,7 @@
 //! 2. A secondary key is the encoded user parts followed by the primary key; its value is one flag byte and the length of the user parts.
 //! 3. Without a declared key rows are keyed by an 8-byte big-endian row id.
 
-use crate::changed_keys::Watch;
+use crate::online::changed_keys::Watch;
 use base::{IndexId, PageNo, TableId, TxnId};
 use btree::BTree;
 use lock_manager::metadata::{Protects, TableLock};
@@ -73,7 +73,7 @@ pub struct Table {
     pub lock: Arc<TableLock>,
     layouts: Vec<Arc<RowLayout>>,
     pub(crate) auto_increment_column: Option<usize>,
-    /// Next AUTO_INCREMENT value. SeqCst with `counter_noted`: see `counters.rs`.
+    /// Next AUTO_INCREMENT value. SeqCst with `counter_noted`: see `auto_increment_counters.rs`.
     pub(crate) auto_increment: AtomicU64,
     /// Whether the counter is in the list of those that checkpoints carry.
     pub(crate) counter_noted: AtomicBool,
@@ -221,7 +221,7 @@ impl Table {
 
     /// The AUTO_INCREMENT counter need not outlive the process: it is never written beside those of other tables. To be called before the first row.
     pub fn forget_counter(&self) {
-        // Taken for listed, it is never listed (`counters.rs`).
+        // Taken for listed, it is never listed (`auto_increment_counters.rs`).
         self.counter_noted.store(true, Ordering::SeqCst);
     }
 

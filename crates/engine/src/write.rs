@@ -6,16 +6,28 @@
 //! 2. Each change of a row is one mini-transaction that carries its undo record.
 //! 3. A row operation that fails (duplicate key, lock) has taken back what it did; the transaction and its locks stand.
 //! 4. No leaf is latched while another index is touched or a lock is awaited.
+//!
+//! # In this room
+//! - `secondary.rs`: the entries of secondary indexes as rows change. `external.rs`: rows too large for a leaf.
+//! - Many rows at once: `staged.rs` gathers them, `staged_insert.rs` puts them in; `entries.rs` gathers their entries, and those of very many wait in `deferred.rs`.
 
-use crate::external::EXTERNAL;
+pub(crate) mod deferred;
+pub(crate) mod entries;
+pub(crate) mod external;
+pub(crate) mod secondary;
+pub(crate) mod staged;
+pub(crate) mod staged_insert;
+
+use crate::locks::row_lock::{Obstacle, Wait};
 use crate::log_op::LogOp;
-use crate::row_lock::{Obstacle, Wait};
-use crate::secondary::{EntryMoves, same_parts};
+use crate::purge::leavings::Replaced;
+use crate::purge::skip_plan::PlannedSkip;
 use crate::session::Session;
-use crate::skip_plan::PlannedSkip;
 use crate::table::Table;
 use crate::undo_record::{Change, OldHeader, UndoRecord, common_ends};
 use crate::version::header;
+use crate::write::external::EXTERNAL;
+use crate::write::secondary::{EntryMoves, same_parts};
 use crate::{Error, Result};
 use base::UndoPtr;
 use btree::LeafWrite;
@@ -160,14 +172,16 @@ impl Session {
             RowHeader { flags, schema_version: table.layout().schema_version(), txn: own, undo: UndoPtr::NONE }.write(row);
             let counter = self.counter_to_log(table, None, row);
             let undo = self.append_undo(table, key, Change::Insert)?;
-            self.slot.unsettle();
+            let unsettled = self.slot.unsettle();
             let done = leaf.insert(row, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()));
             if let Ok(Ok(())) = done {
                 leaf.finish();
-                self.changed(undo, false);
+                unsettled.says(undo);
+                self.running.note_undo(undo, self.buffers.undo.len(), false);
                 return Ok(Attempt::Done(()));
             }
             drop(leaf);
+            drop(unsettled);
             self.not_changed(undo);
             return match done? {
                 Ok(()) => unreachable!("dealt with above"),
@@ -300,7 +314,7 @@ impl Session {
         let counter = self.counter_to_log(table, Some(old), new);
         let flags = new[0] & EXTERNAL;
         RowHeader { flags, schema_version: table.layout().schema_version(), txn: self.running.id, undo }.write(new);
-        self.slot.unsettle();
+        let unsettled = self.slot.unsettle();
         let note = |mtr: &mut buffer_pool::Mtr<'_>| note_change(mtr, undo, &self.buffers.undo, counter.as_ref());
         let done = if same_length && middle_end - prefix < new.len() / 2 {
             // The log gets the header and what differs, not the whole row.
@@ -314,23 +328,20 @@ impl Session {
         };
         if let Ok(Ok(())) = done {
             leaf.finish();
-            self.changed(undo, true);
-            self.running.noted.note(undo, planned.on_way);
-            if leaves_entries {
-                self.running.noted.note_entry(undo);
-            }
-            if external {
-                self.running.noted.note_more();
-            }
-            if planned.stays {
-                self.running.note_needed(undo, old_header.txn);
-            }
-            if planned.skip.is_some() {
-                self.running.note_passed(undo, self.buffers.skips.passed());
-            }
+            unsettled.says(undo);
+            self.running.note_undo(undo, self.buffers.undo.len(), true);
+            let replaced = Replaced {
+                on_way: planned.on_way,
+                entries: leaves_entries,
+                more: external,
+                needed_from: planned.stays.then_some(old_header.txn),
+                passed: if planned.skip.is_some() { self.buffers.skips.passed() } else { &[] },
+            };
+            self.running.leaves.note_replaced(undo, &replaced);
             return Ok(Attempt::Done(()));
         }
         drop(leaf);
+        drop(unsettled);
         self.not_changed(undo);
         match done? {
             Ok(()) => unreachable!("dealt with above"),
@@ -487,11 +498,12 @@ impl Session {
         let mut new_header = [0u8; HEADER_BYTES];
         RowHeader { flags: old_header.flags | DELETE_MARK, schema_version: old_header.schema_version, txn: self.running.id, undo }
             .write(&mut new_header);
-        self.slot.unsettle();
+        let unsettled = self.slot.unsettle();
         leaf.patch(0, &new_header, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
         leaf.finish();
-        self.changed(undo, true);
-        self.running.noted.note_deletion(undo, on_way);
+        unsettled.says(undo);
+        self.running.note_undo(undo, self.buffers.undo.len(), true);
+        self.running.leaves.note_deleted(undo, on_way);
         table.rows.fetch_sub(1, Ordering::Relaxed);
         Ok(Modified::Deleted)
     }
@@ -521,17 +533,9 @@ impl Session {
         }
     }
 
-    /// A row change is logged.
-    #[inline]
-    pub(crate) fn changed(&mut self, undo: UndoPtr, leaves_garbage: bool) {
-        self.slot.set_last_undo(undo);
-        self.running.note_undo(undo, self.buffers.undo.len(), leaves_garbage);
-    }
-
     /// A row change whose undo record was written was not made after all.
     #[cold]
-    fn not_changed(&mut self, undo: UndoPtr) {
-        self.slot.settle();
+    fn not_changed(&self, undo: UndoPtr) {
         self.engine.undo.release(undo, self.buffers.undo.len());
     }
 

@@ -13,12 +13,12 @@ std::thread_local! {
     static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
 }
 
-/// See [`crate::gap_lock::planted`].
+/// See [`crate::locks::gap_lock::planted`].
 pub(crate) fn planted(bug: &str) -> bool {
     PLANTED.get() == bug
 }
 
-/// See [`crate::gap_lock::reached`].
+/// See [`crate::locks::gap_lock::reached`].
 pub(crate) fn reached(_point: &'static str) {
     // Out of its place while it runs: it is not called from itself.
     if let Some(mut hook) = HOOK.take() {

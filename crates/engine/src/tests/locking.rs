@@ -1,7 +1,7 @@
 //! What locking reads lock, show and give back.
 
 use super::*;
-use crate::row_lock::Obstacle;
+use crate::locks::row_lock::Obstacle;
 use lock_manager::LockMode;
 
 /// Three rows, and sessions at READ COMMITTED.

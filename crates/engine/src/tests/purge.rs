@@ -156,7 +156,7 @@ fn a_transaction_of_many_changes_is_left_to_the_workers() {
 fn delays_grow_with_the_history_by_the_formula_of_the_manual() {
     let f = Fixture::new();
     for n in 1..=300 {
-        let entry = crate::history::Finished::new(base::TxnId(n), txn::FinishSeq(u64::MAX), base::UndoPtr::NONE);
+        let entry = crate::purge::history::Finished::new(base::TxnId(n), txn::FinishSeq(u64::MAX), base::UndoPtr::NONE);
         let _ = f.engine.history.push(0, entry);
     }
     let delay = |max, bound| {

@@ -3,9 +3,9 @@
 //! Entries are dealt with one by one, for nothing behind the last row shown may be locked. The key of a unique index that is asked for whole
 //! is locked without a gap when its row is there: nobody else can insert it.
 
-use crate::gap_lock::{planted, reached};
-use crate::locking_scan::ShowLocked;
-use crate::row_lock::{Obstacle, Wait};
+use crate::locks::gap_lock::{planted, reached};
+use crate::locks::row_lock::{Obstacle, Wait};
+use crate::scan::locking::{After, ShowLocked};
 use crate::scan::{Direction, EntryBatch, Place, Scan, Step};
 use crate::table::Table;
 use crate::{Error, Result, after_prefix};
@@ -70,24 +70,20 @@ impl Scan<'_> {
             };
             let step = match looked {
                 Ok(step) => step,
-                Err(_) if shown > 0 && wait != Wait::SkipLocked => {
-                    self.state.place = self.state.just_before(entry.key.to_vec());
-                    return Ok(true);
-                }
-                Err(obstacle) => {
-                    let granted = match locked {
-                        true => self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)?,
-                        false => self.session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new)?,
-                    };
-                    if granted {
+                Err(obstacle) => match self.met(entry.key, shown, wait, |session| match locked {
+                    true => session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait),
+                    false => session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new),
+                })? {
+                    After::DealFirst => return Ok(true),
+                    After::Passed => Step::Continue,
+                    After::Again => {
                         // The one row that has a unique key may have moved to an entry before this one.
                         if !exact {
                             self.state.place = self.state.just_before(entry.key.to_vec());
                         }
                         continue;
                     }
-                    Step::Continue
-                }
+                },
             };
             if exact {
                 if shown > before {

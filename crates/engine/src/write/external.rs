@@ -69,7 +69,8 @@ impl Session {
                     note_change(mtr, address, &self.buffers.undo, None);
                     // Before it is logged, and before the rest of the chain is written, which may fail: from here on rollback frees it.
                     // Rolling back a chain that did not reach the page does nothing.
-                    self.changed(address, true);
+                    self.slot.says_ahead(address);
+                    self.running.note_undo(address, self.buffers.undo.len(), true);
                 }
                 Err(error) => failed = Err(error),
             }

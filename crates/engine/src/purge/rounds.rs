@@ -12,7 +12,7 @@
 //! `innodb_max_purge_lag` delays writers by sleeping, as MySQL does; it is off unless set.
 
 use crate::engine::Engine;
-use crate::history::LeftBehind;
+use crate::purge::history::LeftBehind;
 use crate::purge::{Postponed, RowLatches};
 use crate::session::Session;
 use crate::table::Table;

@@ -7,7 +7,7 @@
 //! What is not listed no view came by that was asked, and none does that was not: a view that was opened since, or had not lagged, is found by its number
 //! ([`Ways::asked_all_blind`]).
 
-use crate::skip_plan::OnWay;
+use crate::purge::skip_plan::OnWay;
 use base::{TxnId, UndoPtr};
 use smallvec::SmallVec;
 use txn::Snapshots;

@@ -1,8 +1,8 @@
 //! Entries of a secondary index, gathered in one arena and sorted.
 
-use crate::secondary::has_null;
-use crate::staged::{Head, Staged, sort_heads};
 use crate::table::{Index, Table, new_entry_value};
+use crate::write::secondary::has_null;
+use crate::write::staged::{Head, Staged, sort_heads};
 use crate::{Error, Result};
 use record::RowRef;
 

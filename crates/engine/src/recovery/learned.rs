@@ -3,11 +3,11 @@
 //! # Invariant
 //! What the checkpoint lists as running is overridden by what the log tells of the same transaction.
 
+use crate::changed_tables::{self, Named};
 use crate::checkpoint::Payload;
-use crate::leftover::Leftover;
 use crate::log_op::LogOp;
 use crate::prepared::Xid;
-use crate::touched::{self, Named};
+use crate::purge::leftover::Leftover;
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
 use base::{TableId, TxnId, UndoPtr};
@@ -69,7 +69,7 @@ impl Learned {
                 self.seen(txn);
             }
             LogOp::Prepare { txn, format_id, gtrid, bqual, tables } => {
-                let named = touched::decode(tables).map_err(|_| Error::corrupt("tables of a prepared transaction in the log"))?;
+                let named = changed_tables::decode(tables).map_err(|_| Error::corrupt("tables of a prepared transaction in the log"))?;
                 self.running.entry(txn).or_insert(UndoPtr::NONE);
                 self.prepared.insert(txn, (Xid { format_id, gtrid: gtrid.into(), bqual: bqual.into() }, named));
                 self.seen(txn);

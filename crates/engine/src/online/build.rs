@@ -11,12 +11,12 @@
 //!    finished, so before the newer snapshot; and a key whose changers were not all seen is put back for the next round.
 //! 4. Of a round all entries are removed before the first is added, so that two rows with one key in a unique index are two committed rows.
 
-use crate::build::{BuildError, key_has_null};
-use crate::build_progress::{BuildProgress, BuildStage};
-use crate::changed_keys::{ChangedKeys, Changers};
 use crate::engine::Engine;
-use crate::key_sort::{KeySort, Keys};
-use crate::row_copy::{NewRow, RowCopy};
+use crate::online::changed_keys::{ChangedKeys, Changers};
+use crate::online::key_sort::{KeySort, Keys};
+use crate::online::outcome::{BuildError, key_has_null};
+use crate::online::progress::{BuildProgress, BuildStage};
+use crate::online::row_copy::{NewRow, RowCopy};
 use crate::scan::RowBatch;
 use crate::session::{Isolation, Session};
 use crate::table::{IndexSpec, Table, new_entry_value};

@@ -10,8 +10,8 @@
 
 use crate::Result;
 use crate::engine::Engine;
-use crate::secondary::{Remove, Removed};
 use crate::session::Session;
+use crate::write::secondary::{Remove, Removed};
 use base::{IndexId, TableId};
 use lock_manager::WaitPolicy;
 use lock_manager::metadata::Share;

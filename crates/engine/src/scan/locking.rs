@@ -6,13 +6,14 @@
 //!    can give back what it does not want.
 //! 3. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
 
-use crate::gap_lock::{planted, reached};
+use crate::locks::gap_lock::{planted, reached};
+use crate::locks::row_lock::{Obstacle, RowLock, Wait};
 use crate::read::Locked;
-use crate::row_lock::{Obstacle, RowLock, Wait};
 use crate::scan::{Direction, Entry, EntryBatch, Place, RowKey, Scan, ScanState, Step};
-use crate::secondary::has_key;
+use crate::session::Session;
 use crate::table::Table;
 use crate::version::{header, last_committed};
+use crate::write::secondary::has_key;
 use crate::{Error, Result};
 use lock_manager::{Granted, LockKeyRef, LockMode};
 use record::RowRef;
@@ -34,6 +35,16 @@ fn last_of(upper: &[u8]) -> Option<Vec<u8>> {
 pub(crate) trait ShowLocked: FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step {}
 
 impl<F: FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step> ShowLocked for F {}
+
+/// What a scan does about a row that somebody has.
+pub(crate) enum After {
+    /// Rows were shown: they are dealt with first. The scan is just before this one.
+    DealFirst,
+    /// It was waited for: it is looked at again.
+    Again,
+    /// It is left out.
+    Passed,
+}
 
 /// What a look at a locked row's last committed version came to.
 enum Passed {
@@ -164,15 +175,23 @@ impl Scan<'_> {
                 return Ok(false);
             };
             drop(cursor);
-            if shown > 0 && wait != Wait::SkipLocked {
-                self.state.place = self.state.just_before(key);
-                return Ok(true);
-            }
             let own_mode = if gaps { mode.next_key() } else { mode };
-            let granted = self.session.wait_behind_gap(index.id, &key, own_mode, found, wait, gap_is_new)?;
-            // Again at this key, now locked; or after it, when it is to be skipped.
-            self.state.place = if granted { self.state.just_before(key) } else { Place::After(key) };
+            let wait_for = |session: &mut Session| session.wait_behind_gap(index.id, &key, own_mode, found, wait, gap_is_new);
+            self.state.place = match self.met(&key, shown, wait, wait_for)? {
+                After::DealFirst => return Ok(true),
+                After::Again => self.state.just_before(key),
+                After::Passed => Place::After(key),
+            };
         }
+    }
+
+    /// With no latch held: somebody has the row of this key of the index, which `wait_for` waits for as the scan is to; it returns whether it was granted.
+    pub(crate) fn met(&mut self, key: &[u8], shown: u64, wait: Wait, wait_for: impl FnOnce(&mut Session) -> Result<bool>) -> Result<After> {
+        if shown > 0 && wait != Wait::SkipLocked {
+            self.state.place = self.state.just_before(key.to_vec());
+            return Ok(After::DealFirst);
+        }
+        Ok(if wait_for(self.session)? { After::Again } else { After::Passed })
     }
 
     /// Under the leaf's latch: shows the last committed version of a row that somebody else has.
@@ -227,12 +246,12 @@ impl Scan<'_> {
                 let entry = batch.entry(no);
                 let step = match self.lock_entry(&table, &entry, mode, &mut shown, f)? {
                     Ok(step) => step,
-                    Err(_) if shown > 0 && wait != Wait::SkipLocked => {
-                        self.state.place = self.state.just_before(entry.key.to_vec());
-                        return Ok(true);
-                    }
-                    Err(obstacle) => {
-                        if self.session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)? {
+                    Err(obstacle) => match self.met(entry.key, shown, wait, |session| {
+                        session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)
+                    })? {
+                        After::DealFirst => return Ok(true),
+                        After::Passed => Step::Continue,
+                        After::Again => {
                             // This entry may be gone by now, and others have come behind it; the one row that has a unique key may have moved to an entry before it.
                             if table.indexes[self.state.index_no].unique && self.is_point_of(&table) {
                                 self.state.place = Place::Start;
@@ -250,8 +269,7 @@ impl Scan<'_> {
                             }
                             continue 'leaf;
                         }
-                        Step::Continue
-                    }
+                    },
                 };
                 if step == Step::Stop {
                     self.state.pass(entry.key.to_vec())?;

@@ -1,4 +1,4 @@
-//! How far a build beside writers (`online_build.rs`) is: its stages, for others to look at.
+//! How far a build beside writers (`online/build.rs`) is: its stages, for others to look at.
 
 use std::time::Instant;
 use sync::{Mutex, Rank};

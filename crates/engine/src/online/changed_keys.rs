@@ -1,4 +1,4 @@
-//! The rows that transactions change while an index is built beside them (`online_build.rs`): primary keys, and who changed each.
+//! The rows that transactions change while an index is built beside them (`online/build.rs`): primary keys, and who changed each.
 //!
 //! # Invariants
 //! 1. A key is noted under its row's exclusive latch, before the row changes. So whoever sees a transaction finds all that it changed here.

@@ -9,11 +9,11 @@
 //! 4. Before a key is added to a unique index its user parts are locked exclusively, so two transactions never check at the same time.
 //!    Who has to wait for that waits for a shared lock first when it would only report a duplicate, and strengthens it when there is none.
 
-use crate::gap_lock::{Remover, planted};
-use crate::leftover::Leftover;
+use crate::locks::gap_lock::{Remover, planted};
+use crate::locks::row_lock::{Obstacle, Wait};
 use crate::log_op::LogOp;
+use crate::purge::leftover::Leftover;
 use crate::rollback::Locks;
-use crate::row_lock::{Obstacle, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, new_entry_value, split_entry};
 use crate::undo_record::put_old_key;

@@ -8,7 +8,7 @@
 //! Each record is counted once that rollback or purge will release, or has released since the start.
 
 use crate::engine::Engine;
-use crate::learned::Transactions;
+use crate::recovery::learned::Transactions;
 use crate::undo_record::UndoRecord;
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};

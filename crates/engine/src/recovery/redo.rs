@@ -15,8 +15,8 @@
 //!
 //! Without workers the reader does it all, batch by batch, always in the same order: a simulated crash is repeatable.
 
-use crate::learned::Learned;
 use crate::log_op::LogOp;
+use crate::recovery::learned::Learned;
 use crate::{Error, Result};
 use base::{CACHE_LINE_BYTES, Lsn, PageNo, bring_near};
 use buffer_pool::{BufferPool, RedoHandlers, RedoOp, makes_page_anew, ops};

@@ -7,8 +7,8 @@
 //!
 //! Sharded, so that committers on different undo shards do not meet.
 
-use crate::blocks::{Blocks, Entries, ListedHistory, WriteBlock};
-use crate::ways::{Left, Ways};
+use crate::purge::blocks::{Blocks, Entries, ListedHistory, WriteBlock};
+use crate::purge::ways::{Left, Ways};
 use base::{TxnId, UndoPtr};
 use std::collections::VecDeque;
 use sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -6,11 +6,11 @@
 //! A plan is made under the leaf's exclusive latch and reads no file.
 
 use crate::Error;
-use crate::external::EXTERNAL;
-use crate::prune::decode;
+use crate::purge::prune::decode;
 use crate::session::Session;
 use crate::undo_record::{Change, Difference, NOTHING, OldHeader, Skip, UndoRecord, common_ends, compose};
 use crate::version::{AtHand, Chain, ChainBuffers, Headers, header, is_nothing};
+use crate::write::external::EXTERNAL;
 use base::{TxnId, UndoPtr};
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use smallvec::SmallVec;

@@ -14,13 +14,13 @@
 
 use crate::Result;
 use crate::engine::Engine;
-use crate::external::EXTERNAL;
-use crate::history::{Finished, LeftBehind};
 use crate::purge::Why;
-use crate::purge_rounds::BATCH;
+use crate::purge::history::{Finished, LeftBehind};
+use crate::purge::rounds::BATCH;
 use crate::session::Session;
 use crate::undo_record::{Change, OldHeader, UndoRecord};
 use crate::version::{Chain, Headers, header, is_nothing};
+use crate::write::external::EXTERNAL;
 use crate::{Error, purge::Postponed};
 use base::{TxnId, UndoPtr};
 use lock_manager::metadata::Share;

@@ -7,10 +7,10 @@
 //!    locking read of others by such an index locks gaps, for which the entries wait when they come.
 //! 3. Memory is bounded by [`BYTES_MAX`] and a block for each run. Where there is no room on disk the entries at hand go in at once.
 
-use crate::entries::Entries;
 use crate::session::Session;
-use crate::staged::{Head, Staged};
 use crate::table::Table;
+use crate::write::entries::Entries;
+use crate::write::staged::{Head, Staged};
 use crate::{Error, Result};
 use base::{Reader, put_bytes, put_varint};
 use spill::{BLOCK_HEADER_BYTES, Directory, Place, SpillFile, begin_block};

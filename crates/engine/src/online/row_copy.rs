@@ -1,5 +1,5 @@
 //! Rows of a table as rows of its new definition, in trees of their own: for what ALTER TABLE cannot do without writing all rows anew. Which rows, and when,
-//! `online_build.rs` says.
+//! `online/build.rs` says.
 //!
 //! # Invariants
 //! 1. Copied rows carry no transaction id: every view sees them. `Table::set_defined_by` keeps those away that are older than the copy.
@@ -7,11 +7,11 @@
 //!    version of it is found there again.
 //! 3. A chain of overflow pages is the new tree's, and goes with the row that names it; of a copy that fails, with the tree. Nothing is undone row by row.
 
-use crate::build::BuildError;
 use crate::engine::Engine;
-use crate::external::EXTERNAL;
-use crate::online_build::{put, take};
+use crate::online::build::{put, take};
+use crate::online::outcome::BuildError;
 use crate::table::Table;
+use crate::write::external::EXTERNAL;
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
 use record::RowRef;

@@ -7,14 +7,14 @@
 //! 3. Nothing is waited for here, but for the keys of unique indexes and for gaps of secondary ones, with no latch held.
 //! 4. No row goes in this way into an index of which somebody has locked a gap: each such row asks for its place by itself.
 
-use crate::deferred::Deferred;
-use crate::entries::Entries;
 use crate::format::Feature;
 use crate::log_op::LogOp;
 use crate::session::Session;
-use crate::staged::Staged;
 use crate::table::{Index, Table};
 use crate::undo_record::{Change, put_run_key};
+use crate::write::deferred::Deferred;
+use crate::write::entries::Entries;
+use crate::write::staged::Staged;
 use crate::write::{OnDuplicate, note_change};
 use crate::{Error, Result};
 use base::{TxnId, UndoPtr};
@@ -40,7 +40,7 @@ impl Session {
         };
         let result = made.and_then(|()| {
             // A hidden key is given later.
-            let fits = !self.needs_external(&key, row) && row.len() + size_of::<u64>() <= crate::external::INLINE_BYTES_MAX;
+            let fits = !self.needs_external(&key, row) && row.len() + size_of::<u64>() <= crate::write::external::INLINE_BYTES_MAX;
             if fits { staged.push(row, &key).map(|()| true) } else { Ok(false) }
         });
         self.buffers.key = key;
@@ -132,10 +132,11 @@ impl Session {
                 RunEnd::Found | RunEnd::Elsewhere => return Ok(0),
             }
             let undo = self.append_undo_of_run(table, key, (1..count).filter_map(entry).map(|(key, _)| key))?;
-            self.slot.unsettle();
+            let unsettled = self.slot.unsettle();
             run.insert(TxnId::NONE, entry, |mtr| note_change(mtr, undo, &self.buffers.undo, None));
             self.buffers.run = run.finish().1;
-            self.changed(undo, false);
+            unsettled.says(undo);
+            self.running.note_undo(undo, self.buffers.undo.len(), false);
             table.rows.fetch_add(count as i64, Ordering::Relaxed);
             return Ok(count);
         }
@@ -167,7 +168,7 @@ impl Session {
         let Some(value) = rows.filter_map(|row| table.auto_increment_value(row, column)).max() else { return };
         table.note_auto_increment(value);
         self.engine.counters.note_moved(table);
-        self.log(&LogOp::AutoIncrement { table: table.id, next: value.saturating_add(1) });
+        self.engine.log(&mut self.buffers.undo, &LogOp::AutoIncrement { table: table.id, next: value.saturating_add(1) });
     }
 
     /// Whether nobody, among them nor elsewhere, has one of the keys for a unique index. All of them are locked then.

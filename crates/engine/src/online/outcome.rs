@@ -1,4 +1,4 @@
-//! What builds of indexes and copies of tables (`online_build.rs`) have in common with their callers: why one ended, and what to wait for before it.
+//! What builds of indexes and copies of tables (`online/build.rs`) have in common with their callers: why one ended, and what to wait for before it.
 //!
 //! # Invariants
 //! 1. The caller has held the table's metadata lock exclusively when a build begins, so no transaction that wrote the table is unfinished, except those that a

@@ -5,8 +5,8 @@
 //! 1. What is shown for a key is what a scan of the keys that begin with it shows ([`Scan`](crate::Scan)), whatever the order in which it is.
 //! 2. `f` may run under a latch: it copies or encodes, and never blocks or comes back to the engine.
 
-use crate::covered::{Buffers, go_on, report, scan_leaf};
 use crate::range::{KeyRange, after_prefix, upper_bound};
+use crate::scan::covered::{Buffers, go_on, report, scan_leaf};
 use crate::scan::{Direction, EntryBatch, Step};
 use crate::session::Session;
 use crate::table::Table;

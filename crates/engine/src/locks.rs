@@ -1,0 +1,8 @@
+//! Locks as the engine takes them: on rows, on the gaps between them, on AUTO_INCREMENT values. Who waits for whom is `lock_manager`'s.
+//!
+//! # Start at
+//! `row_lock.rs` for what is in the way of a write or a locking read; then `gap_lock.rs`. `auto_increment_lock.rs` stands alone.
+
+pub(crate) mod auto_increment_lock;
+pub(crate) mod gap_lock;
+pub(crate) mod row_lock;
