@@ -94,6 +94,7 @@ impl ClientSession {
         lines.skip_lines(load.ignore_lines);
         let mut lines = FileLines { lines, fields: &fields, file, name: load.file };
         let result = executor::execute_load(&plan, &mut self.engine, &mut self.core, &mut self.scratch, &mut lines);
+        self.core.lock_picture = None;
         let FileLines { mut lines, .. } = lines;
         lines.input.finish();
         let gone = lines.input.failure();
