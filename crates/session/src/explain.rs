@@ -150,7 +150,7 @@ impl ClientSession {
             self.settle()?;
             told
         } else {
-            let plan = self.plan_to_explain(statement, sql)?;
+            let plan = self.plan_to_explain(statement, sql, 0)?;
             if !plan.tables.is_empty() || plan.reads_dictionary {
                 // As MySQL, which opens the tables.
                 self.ensure_transaction();
@@ -184,12 +184,15 @@ impl ClientSession {
         self.send_rows(&columns, &[vec![Value::from(text)]], sink);
     }
 
-    fn plan_to_explain(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<Plan, Outcome> {
+    /// The plan. What it is warned of is said at the first of its tries.
+    fn plan_to_explain(&mut self, statement: &ast::Statement<'_>, sql: &[u8], tries: usize) -> Result<Plan, Outcome> {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.core.check_accesses(&plan.accesses)?;
         self.core.may_explain(&plan)?;
-        self.warn_of(&plan);
+        if tries == 0 {
+            self.warn_of(&plan);
+        }
         if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;
         }
@@ -201,10 +204,11 @@ impl ClientSession {
 
     /// Runs a query for its counts. A change is not carried out: as in MySQL, only its plan is told.
     fn analyzed(&mut self, statement: &ast::Statement<'_>, sql: &[u8], format: Format, query: &str) -> Result<String, Outcome> {
-        for _ in 0..STALE_PLANS_MAX {
+        for tries in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
             self.core.analyzes = true;
-            let plan = self.lending((), |session, ()| session.core.analyzes = false, |session| session.plan_to_explain(statement, sql))?;
+            let plan =
+                self.lending((), |session, ()| session.core.analyzes = false, |session| session.plan_to_explain(statement, sql, tries))?;
             if format == Format::Json {
                 return Err(codes::explain_analyze_json_format_version_not_supported(1).into());
             }

@@ -142,9 +142,9 @@ impl ClientSession {
         self.core.require_file()?;
         let wanted = self.wanted_file(query)?;
         self.shared().status.com_select.inc();
-        for _ in 0..STALE_PLANS_MAX {
+        for tries in 0..STALE_PLANS_MAX {
             let plan = self.plan(statement, sql)?;
-            if let Some(rows) = self.write_rows(&plan, &wanted)? {
+            if let Some(rows) = self.write_rows(&plan, &wanted, tries)? {
                 self.statement_done()?;
                 // The file tells of rows, too.
                 self.settle()?;
@@ -189,11 +189,14 @@ impl ClientSession {
         }
     }
 
-    /// Runs the query inside the session's transaction; how many rows are in the file, `None` when the plan is stale.
-    fn write_rows(&mut self, plan: &CachedPlan, wanted: &Wanted) -> Result<Option<u64>, Outcome> {
+    /// Runs the query inside the session's transaction; how many rows are in the file, `None` when the plan is stale. What it is warned of is said at the first of
+    /// the tries.
+    fn write_rows(&mut self, plan: &CachedPlan, wanted: &Wanted, tries: usize) -> Result<Option<u64>, Outcome> {
         self.may_run(plan)?;
         let uses = &plan.plan;
-        self.warn_of(uses);
+        if tries == 0 {
+            self.warn_of(uses);
+        }
         if wanted.format.as_ref().is_some_and(Format::is_fixed) && uses.columns.iter().any(|column| is_endless(&column.ty)) {
             return Err(codes::blobs_and_no_terminated().into());
         }
