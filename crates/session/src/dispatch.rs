@@ -4,19 +4,17 @@ use crate::accounts::{SYSTEM_USER, run_grant, run_role, run_user};
 use crate::client_session::ClientSession;
 use crate::connections::Stop;
 use crate::context::Planning;
-use crate::error_map::{Outcome, executor_error};
+use crate::error_map::Outcome;
 use crate::output::Output;
 use crate::privileges::authorize;
 use crate::query::{empty_query, is_planned};
 use crate::query_logs::Log;
 use crate::result_columns;
-use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
-use crate::temporary::Changed;
+use crate::run::Ran;
 use crate::transaction::Completion;
 use crate::{ddl, show};
 use admission::Work;
 use executor::{RowConsumer, Scratch, StatementContext};
-use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, KillKind, PrepareSource, Statement};
 use planner::Plan;
@@ -321,43 +319,26 @@ impl ClientSession {
         plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>,
         run: impl FnOnce(&Plan, &[Value], &mut engine::Session, &mut dyn StatementContext, &mut Scratch) -> executor::Result<T>,
     ) -> Result<T, Outcome> {
-        let (plan, reads) = self.plan_values(plan)?;
-        if reads {
-            self.engine.statement_start();
-        }
-        let values = run(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
-        self.core.lock_picture = None;
-        let values = values.map_err(|error| executor_error(error, || self.core.stop_error()))?;
-        if reads {
-            self.statement_done()?;
-        }
-        Ok(values)
-    }
-
-    /// The plan of expressions, and whether a subquery among them reads tables: then those are in use.
-    fn plan_values(&mut self, plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>) -> Result<(Plan, bool), Outcome> {
-        for _ in 0..STALE_PLANS_MAX {
-            let version = self.shared().catalog.version();
-            let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
+        let long = |plan: &Plan| plan.uses_tables().then_some(Work::Long);
+        let plan = self.plan_and_enter(long, |session, _| {
+            let planning = Planning { core: &session.core, engine: &session.engine, params: &session.params, param_types: &[] };
             let plan = plan(&planning)?;
-            self.core.check_accesses(&plan.accesses)?;
-            let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
-            if Changed::by(&plan) == Changed::Stored {
-                self.refuse_read_only()?;
-                self.announce(WaitsFor::GlobalReadLock)?;
+            session.core.check_accesses(&plan.accesses)?;
+            if session.changes.tells_transaction() {
+                session.note_use(&plan);
             }
-            if reads && self.transaction.restricted {
-                self.check_restrictions(&plan)?;
-            }
-            if self.changes.tells_transaction() {
-                self.note_use(&plan);
-            }
-            if !reads || self.enter(&plan, version, Some(Work::Long))? {
-                self.warn_of(&plan);
-                return Ok((plan, reads));
-            }
+            Ok(plan)
+        })?;
+        self.warn_of(&plan);
+        if !plan.uses_tables() {
+            let values = run(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
+            return values.map_err(|error| self.failed_run(error));
         }
-        Err(too_stale())
+        // A subquery reads tables.
+        let values = self.run_entered(|params, engine, core, scratch| run(&plan, params, engine, core, scratch));
+        let values = values.map_err(|error| self.failed_run(error))?;
+        self.statement_done()?;
+        Ok(values)
     }
 
     fn kill(&mut self, kind: KillKind, id: &ast::Expr<'_>, sql: &[u8]) -> Result<(), Outcome> {

@@ -81,18 +81,18 @@ impl ClientSession {
         Ok(self.shared().catalog.version() == version)
     }
 
-    /// Plans, and goes on to the plan's first row. `make` makes the plan and asks for the rights (step 1); what else the statement has against its plan, it says,
-    /// too. It is called again where DDL of others came between, so that what it warns of is forgotten then. `work` says whether the plan asks for a slot.
-    /// A plan that uses no tables needs none of steps 6, 8 and 9.
+    /// Plans, and goes on up to the plan's first row. `make` makes the plan, asks for the rights (step 1), and says what else the statement has against its plan.
+    /// It is called again where DDL of others came between, and told how often it was: what it warns of is said at the first try. `work` says whether the plan
+    /// asks for a slot. One that uses no tables goes by steps 6, 8 and 9.
     #[cold]
     pub(crate) fn plan_and_enter<P: AsRef<Plan>>(
         &mut self,
         work: impl Fn(&P) -> Option<Work>,
-        mut make: impl FnMut(&mut ClientSession) -> Result<P, Outcome>,
+        mut make: impl FnMut(&mut ClientSession, usize) -> Result<P, Outcome>,
     ) -> Result<P, Outcome> {
-        for _ in 0..STALE_PLANS_MAX {
+        for tries in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
-            let made = make(self)?;
+            let made = make(self, tries)?;
             let plan = made.as_ref();
             let changed = Changed::by(plan);
             self.may_go_on(plan, changed)?;
