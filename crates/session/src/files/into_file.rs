@@ -10,7 +10,6 @@ use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::plan_cache::CachedPlan;
 use crate::row_output::{put_column, put_value};
-use crate::run::Ran;
 use env::outside;
 use executor::{RowConsumer, StatementContext};
 use lock_manager::Cancel;
@@ -138,7 +137,7 @@ impl ClientSession {
         query: &Query<'_>,
         sql: &[u8],
         sink: &mut ResultSink<'_>,
-    ) -> Result<Ran, Outcome> {
+    ) -> Result<(), Outcome> {
         self.core.require_file()?;
         let wanted = self.wanted_file(query)?;
         self.shared().status.com_select.inc();
@@ -162,7 +161,7 @@ impl ClientSession {
         // The file tells of rows, too.
         self.settle()?;
         self.reply_ok(rows, sink);
-        Ok(Ran::Done)
+        Ok(())
     }
 
     fn wanted_file(&mut self, query: &Query<'_>) -> Result<Wanted, SqlError> {
