@@ -958,7 +958,18 @@ const OUTGROWN_ROWS_MIN: u64 = 1000;
 /// A table that was empty has filled when it has more rows.
 const FILLED_ROWS_MIN: u64 = 16;
 
+impl AsRef<Plan> for Plan {
+    fn as_ref(&self) -> &Plan {
+        self
+    }
+}
+
 impl Plan {
+    /// It reads or writes tables, those computed of the dictionary included: it is part of a transaction.
+    pub fn uses_tables(&self) -> bool {
+        !self.tables.is_empty() || self.reads_dictionary || !self.views.is_empty()
+    }
+
     /// Whether a table has grown or shrunk so much that the statement should be planned again. A few loads; never for plans that are right
     /// at any size.
     #[inline]

@@ -1,8 +1,8 @@
 //! One client's session: takes commands, runs statements, writes replies.
 //!
 //! # The way of a statement
-//! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (transaction, metadata locks, executor,
-//! reply); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `files/`.
+//! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (executor, reply), by the steps of `enter.rs` (rights, transaction,
+//! metadata locks); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
 
 use crate::charsets::ClientCharsets;
 use crate::command::{ClientIo, Command, Flow, Login};

@@ -4,19 +4,17 @@ use crate::accounts::{SYSTEM_USER, run_grant, run_role, run_user};
 use crate::client_session::ClientSession;
 use crate::connections::Stop;
 use crate::context::Planning;
-use crate::error_map::{Outcome, executor_error};
+use crate::error_map::Outcome;
 use crate::output::Output;
 use crate::privileges::authorize;
 use crate::query::{empty_query, is_planned};
 use crate::query_logs::Log;
 use crate::result_columns;
-use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
-use crate::temporary::Changed;
+use crate::run::Ran;
 use crate::transaction::Completion;
 use crate::{ddl, show};
 use admission::Work;
 use executor::{RowConsumer, Scratch, StatementContext};
-use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, KillKind, PrepareSource, Statement};
 use planner::Plan;
@@ -24,6 +22,14 @@ use planner::plan::OutputColumn;
 use protocol::{OkReply, ResultSink};
 use std::sync::Arc;
 use types::{ColumnType, Value};
+
+/// What is left to say when a statement without a plan has been carried out.
+enum Answer {
+    /// Its reply is written.
+    Said,
+    /// An OK packet.
+    Done,
+}
 
 impl ClientSession {
     /// Carries out a parsed statement of the text `sql` and writes its reply.
@@ -46,19 +52,46 @@ impl ClientSession {
         if !matches!(statement, Statement::Show(_) | Statement::GetDiagnostics(_)) {
             self.core.diagnostics.clear();
         }
+        match self.carry_out_statement(statement, sql, sink)? {
+            Answer::Said => {}
+            Answer::Done => self.reply_ok(0, sink),
+        }
+        Ok(Ran::Done)
+    }
+
+    /// Carries out a statement that has no plan.
+    #[inline]
+    fn carry_out_statement(&mut self, statement: &Statement<'_>, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Answer, Outcome> {
         match statement {
+            Statement::Begin(options) => {
+                self.shared().status.com_begin.inc();
+                self.begin(options.consistent_snapshot, options.read_only)?;
+                Ok(Answer::Done)
+            }
+            Statement::Commit(completion) => {
+                self.shared().status.com_commit.inc();
+                self.refuse_in_branch()?;
+                let next = self.completion(completion);
+                if matches!(next, Completion::Nothing) {
+                    self.commit_before_reply(sink)?
+                } else {
+                    self.commit()?
+                }
+                self.transaction.forget_next();
+                self.complete(next, sink).map(|()| Answer::Said)
+            }
             // A comment alone is a statement that does nothing; dumps begin with such.
-            Statement::Empty if sql.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';') => self.done(sink),
+            Statement::Empty if sql.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b';') => self.done(),
             Statement::Empty => Err(empty_query()),
             Statement::Do(exprs) => {
                 self.evaluate(exprs, sql)?;
-                self.done(sink)
+                self.done()
             }
             Statement::LoadData(load) => {
                 self.count_change()?;
                 let loaded = self.load_data(load, sql, sink);
                 self.server_locks.withdraw();
-                loaded.map(|()| Ran::Done)
+                loaded.map(|()| Answer::Said)
             }
             Statement::CreateDatabase(_)
             | Statement::AlterDatabase(_)
@@ -80,45 +113,24 @@ impl ClientSession {
                 } else {
                     self.reply_ok(done.affected, sink);
                 }
-                Ok(Ran::Done)
+                Ok(Answer::Said)
             }
-            Statement::TableMaintenance(maintenance) => ddl::maintain(self, maintenance, sink).map(|()| Ran::Done),
-            Statement::Show(what) => show::execute(self, what, sql, sink).map(|()| Ran::Done),
-            Statement::Describe { table, column } => show::describe(self, table, *column, sink).map(|()| Ran::Done),
-            Statement::Explain(explain) => self.explain(explain, sql, sink).map(|()| Ran::Done),
+            Statement::TableMaintenance(maintenance) => ddl::maintain(self, maintenance, sink).map(|()| Answer::Said),
+            Statement::Show(what) => show::execute(self, what, sql, sink).map(|()| Answer::Said),
+            Statement::Describe { table, column } => show::describe(self, table, *column, sink).map(|()| Answer::Said),
+            Statement::Explain(explain) => self.explain(explain, sql, sink).map(|()| Answer::Said),
             Statement::Use(name) => {
                 self.use_database(name)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Set(items) => {
                 self.shared().status.com_set_option.inc();
                 self.set(items, sql)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::SetTransaction(set) => {
                 self.set_transaction(set)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
-            }
-            Statement::Begin(options) => {
-                self.shared().status.com_begin.inc();
-                self.begin(options.consistent_snapshot, options.read_only)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
-            }
-            Statement::Commit(completion) => {
-                self.shared().status.com_commit.inc();
-                self.refuse_in_branch()?;
-                let next = self.completion(completion);
-                if matches!(next, Completion::Nothing) {
-                    self.commit_before_reply(sink)?
-                } else {
-                    self.commit()?
-                }
-                self.transaction.forget_next();
-                self.complete(next, sink)
+                Ok(Answer::Done)
             }
             Statement::Rollback(completion) => {
                 self.shared().status.com_rollback.inc();
@@ -128,23 +140,20 @@ impl ClientSession {
                 self.rollback()?;
                 self.warn_of_lasting_tables(lasting);
                 self.transaction.forget_next();
-                self.complete(next, sink)
+                self.complete(next, sink).map(|()| Answer::Said)
             }
             Statement::Savepoint(name) => {
                 self.refuse_in_ended_branch()?;
                 self.savepoint(name);
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::RollbackTo(name) => {
                 self.rollback_to(name)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::ReleaseSavepoint(name) => {
                 self.release_savepoint(name)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Prepare { name, source } => {
                 let text = match source {
@@ -156,58 +165,50 @@ impl ClientSession {
                 };
                 self.prepare_named(name, &text)?;
                 self.reply_info(0, b"Statement prepared", sink);
-                Ok(Ran::Done)
+                Ok(Answer::Said)
             }
             Statement::Execute { name, using } => {
                 let (name, using) = (name.to_string(), using.to_vec());
-                self.execute_named(&name, &using, sink).map(|()| Ran::Done)
+                self.execute_named(&name, &using, sink).map(|()| Answer::Said)
             }
             Statement::Deallocate(name) => {
                 self.deallocate(name)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Kill { kind, id } => {
                 self.kill(*kind, id, sql)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
-            Statement::Flush(flush) => self.flush(flush, sink),
+            Statement::Flush(flush) => self.flush(flush),
             Statement::UnlockTables => {
                 self.unlock_tables_statement()?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
-            Statement::Backup { word, numbers } => self.backup(word, numbers, sink).map(|()| Ran::Done),
+            Statement::Backup { word, numbers } => self.backup(word, numbers, sink).map(|()| Answer::Said),
             Statement::LockInstance => {
                 self.lock_instance()?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Component { install, urns } => {
                 self.component(*install, urns)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::ReloadTls { keep_on_error } => {
                 self.reload_tls(*keep_on_error)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::UnlockInstance => {
                 self.unlock_instance();
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::LockTables(locks) => {
                 self.lock_tables_statement(locks)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Query(query) => {
                 let written = self.select_into_file(statement, query, sql, sink);
                 self.server_locks.withdraw();
-                written
+                written.map(|()| Answer::Said)
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => unsupported("this statement here"),
             Statement::Call(call) => Err(ddl::no_procedure(self, &call.name)?.into()),
@@ -218,12 +219,11 @@ impl ClientSession {
             | Statement::RenameUser(_) => {
                 self.count_change()?;
                 self.connection.set_statement(sql);
-                run_user(self, statement, sink).map(|()| Ran::Done)
+                run_user(self, statement, sink).map(|()| Answer::Said)
             }
             Statement::SetRole(_) => {
                 run_role(self, statement)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::CreateRole { .. }
             | Statement::DropRole { .. }
@@ -232,43 +232,38 @@ impl ClientSession {
             | Statement::SetDefaultRole { .. } => {
                 self.count_change()?;
                 run_role(self, statement)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Grant(_) | Statement::Revoke(_) => {
                 self.count_change()?;
                 run_grant(self, statement)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::ResetPersist { name, if_exists } => {
                 self.reset_persist(*name, *if_exists)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Signal(signal) => {
                 self.signal(signal, sql)?;
                 // A warning: the statement is done.
-                self.done(sink)
+                self.done()
             }
-            Statement::GetDiagnostics(get) => self.get_diagnostics(get, sql, sink).map(|()| Ran::Done),
+            Statement::GetDiagnostics(get) => self.get_diagnostics(get, sql, sink).map(|()| Answer::Said),
             Statement::Help => {
                 show::help(self, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Said)
             }
             Statement::Shutdown => {
                 self.shared().shut_down(&self.core.login.account_user)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Xa(ast::Xa::Recover { convert }) => {
                 self.xa_recover(*convert, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Said)
             }
             Statement::Xa(xa) => {
                 self.xa(xa)?;
-                self.reply_ok(0, sink);
-                Ok(Ran::Done)
+                Ok(Answer::Done)
             }
             Statement::Unsupported(name) => unsupported(name),
         }
@@ -279,10 +274,9 @@ impl ClientSession {
         if self.core.standing.is_limited() { self.core.standing.count_update(&self.core.shared) } else { Ok(()) }
     }
 
-    fn done(&mut self, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+    fn done(&mut self) -> Result<Answer, Outcome> {
         self.statement_done()?;
-        self.reply_ok(0, sink);
-        Ok(Ran::Done)
+        Ok(Answer::Done)
     }
 
     /// Values of expressions without a table.
@@ -321,43 +315,26 @@ impl ClientSession {
         plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>,
         run: impl FnOnce(&Plan, &[Value], &mut engine::Session, &mut dyn StatementContext, &mut Scratch) -> executor::Result<T>,
     ) -> Result<T, Outcome> {
-        let (plan, reads) = self.plan_values(plan)?;
-        if reads {
-            self.engine.statement_start();
-        }
-        let values = run(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
-        self.core.lock_picture = None;
-        let values = values.map_err(|error| executor_error(error, || self.core.stop_error()))?;
-        if reads {
-            self.statement_done()?;
-        }
-        Ok(values)
-    }
-
-    /// The plan of expressions, and whether a subquery among them reads tables: then those are in use.
-    fn plan_values(&mut self, plan: &dyn Fn(&Planning<'_>) -> Result<Plan, SqlError>) -> Result<(Plan, bool), Outcome> {
-        for _ in 0..STALE_PLANS_MAX {
-            let version = self.shared().catalog.version();
-            let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
+        let long = |plan: &Plan| plan.uses_tables().then_some(Work::Long);
+        let plan = self.plan_and_enter(long, |session, _| {
+            let planning = Planning { core: &session.core, engine: &session.engine, params: &session.params, param_types: &[] };
             let plan = plan(&planning)?;
-            self.core.check_accesses(&plan.accesses)?;
-            let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
-            if Changed::by(&plan) == Changed::Stored {
-                self.refuse_read_only()?;
-                self.announce(WaitsFor::GlobalReadLock)?;
+            session.core.check_accesses(&plan.accesses)?;
+            if session.changes.tells_transaction() {
+                session.note_use(&plan);
             }
-            if reads && self.transaction.restricted {
-                self.check_restrictions(&plan)?;
-            }
-            if self.changes.tells_transaction() {
-                self.note_use(&plan);
-            }
-            if !reads || self.enter(&plan, version, Some(Work::Long))? {
-                self.warn_of(&plan);
-                return Ok((plan, reads));
-            }
+            Ok(plan)
+        })?;
+        self.warn_of(&plan);
+        if !plan.uses_tables() {
+            let values = run(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
+            return values.map_err(|error| self.failed_run(error));
         }
-        Err(too_stale())
+        // A subquery reads tables.
+        let values = self.run_entered(|params, engine, core, scratch| run(&plan, params, engine, core, scratch));
+        let values = values.map_err(|error| self.failed_run(error))?;
+        self.statement_done()?;
+        Ok(values)
     }
 
     fn kill(&mut self, kind: KillKind, id: &ast::Expr<'_>, sql: &[u8]) -> Result<(), Outcome> {
@@ -403,7 +380,7 @@ impl ClientSession {
     }
 
     /// FLUSH of what exists here: nothing is cached that a statement could find stale, so what remains is the log.
-    fn flush(&mut self, flush: &ast::Flush<'_>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+    fn flush(&mut self, flush: &ast::Flush<'_>) -> Result<Answer, Outcome> {
         if flush.for_export {
             // Made for copying a table's file, and a table has none.
             return unsupported("FLUSH TABLES ... FOR EXPORT");
@@ -414,8 +391,7 @@ impl ClientSession {
             } else {
                 self.flush_tables_and_lock(flush.tables)?
             }
-            self.reply_ok(0, sink);
-            return Ok(Ran::Done);
+            return Ok(Answer::Done);
         }
         if flush.what == ["TABLES"] {
             self.refuse_flush_of_locked(flush.tables)?;
@@ -443,8 +419,7 @@ impl ClientSession {
                 other => return unsupported(&format!("FLUSH {other}")),
             }
         }
-        self.reply_ok(0, sink);
-        Ok(Ran::Done)
+        Ok(Answer::Done)
     }
 
     /// Writes a result that the session made itself.
@@ -476,6 +451,6 @@ impl ClientSession {
     }
 }
 
-fn unsupported(what: &str) -> Result<Ran, Outcome> {
+fn unsupported(what: &str) -> Result<Answer, Outcome> {
     Err(codes::not_supported_yet(what).into())
 }

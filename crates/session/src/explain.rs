@@ -3,9 +3,8 @@
 use crate::client_session::ClientSession;
 use crate::connections::Phase;
 use crate::context::Planning;
-use crate::error_map::{Outcome, executor_error};
+use crate::error_map::Outcome;
 use crate::result_columns;
-use crate::run::{STALE_PLANS_MAX, too_stale};
 use crate::temporary::Changed;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
@@ -150,7 +149,7 @@ impl ClientSession {
             self.settle()?;
             told
         } else {
-            let plan = self.plan_to_explain(statement, sql)?;
+            let plan = self.plan_to_explain(statement, sql, 0)?;
             if !plan.tables.is_empty() || plan.reads_dictionary {
                 // As MySQL, which opens the tables.
                 self.ensure_transaction();
@@ -184,12 +183,15 @@ impl ClientSession {
         self.send_rows(&columns, &[vec![Value::from(text)]], sink);
     }
 
-    fn plan_to_explain(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<Plan, Outcome> {
+    /// The plan. What it is warned of is said at the first of its tries.
+    fn plan_to_explain(&mut self, statement: &ast::Statement<'_>, sql: &[u8], tries: usize) -> Result<Plan, Outcome> {
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
         let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.core.check_accesses(&plan.accesses)?;
         self.core.may_explain(&plan)?;
-        self.warn_of(&plan);
+        if tries == 0 {
+            self.warn_of(&plan);
+        }
         if !matches!(plan.body, Body::Query(_)) && Changed::by(&plan) == Changed::Stored {
             self.refuse_read_only()?;
         }
@@ -201,36 +203,36 @@ impl ClientSession {
 
     /// Runs a query for its counts. A change is not carried out: as in MySQL, only its plan is told.
     fn analyzed(&mut self, statement: &ast::Statement<'_>, sql: &[u8], format: Format, query: &str) -> Result<String, Outcome> {
-        for _ in 0..STALE_PLANS_MAX {
-            let version = self.shared().catalog.version();
-            self.core.analyzes = true;
-            let plan = self.lending((), |session, ()| session.core.analyzes = false, |session| session.plan_to_explain(statement, sql))?;
-            if format == Format::Json {
-                return Err(codes::explain_analyze_json_format_version_not_supported(1).into());
+        let as_json = format == Format::JsonTree;
+        let plan_it = |session: &mut ClientSession, tries: usize| -> Result<Plan, Outcome> {
+            session.core.analyzes = true;
+            let plan = session.lending(
+                (),
+                |session, ()| session.core.analyzes = false,
+                |session| session.plan_to_explain(statement, sql, tries),
+            )?;
+            match format {
+                Format::Json => Err(codes::explain_analyze_json_format_version_not_supported(1).into()),
+                _ => Ok(plan),
             }
-            let as_json = format == Format::JsonTree;
-            match &plan.body {
-                Body::Query(_) => {}
-                Body::Insert(_) if as_json => return Ok(planner::explain::json_tree(&plan, query)),
-                Body::Insert(_) => return Ok(planner::explain::tree(&plan)),
-                Body::Update(_) | Body::Delete(_) if as_json => return Ok(planner::explain::not_executable_json_tree(&plan)),
-                Body::Update(_) | Body::Delete(_) => return Ok(format!("-> {}\n", planner::explain::NOT_EXECUTABLE)),
-            }
-            let reads = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
-            if reads && !self.enter(&plan, version, Some(admission::Work::Long))? {
-                continue;
-            }
-            self.limit_time(&plan);
-            self.engine.statement_start();
-            let counted = executor::analyze(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
-            self.core.lock_picture = None;
-            let actuals = counted.map_err(|error| executor_error(error, || self.core.stop_error()))?;
-            self.statement_done()?;
-            return Ok(match as_json {
-                true => planner::explain::analyzed_json_tree(&plan, query, &actuals),
-                false => planner::explain::analyzed_tree(&plan, &actuals),
+        };
+        if !matches!(statement, ast::Statement::Query(_)) {
+            let plan = plan_it(self, 0)?;
+            return Ok(match (&plan.body, as_json) {
+                (Body::Insert(_) | Body::Query(_), true) => planner::explain::json_tree(&plan, query),
+                (Body::Insert(_) | Body::Query(_), false) => planner::explain::tree(&plan),
+                (Body::Update(_) | Body::Delete(_), true) => planner::explain::not_executable_json_tree(&plan),
+                (Body::Update(_) | Body::Delete(_), false) => format!("-> {}\n", planner::explain::NOT_EXECUTABLE),
             });
         }
-        Err(too_stale())
+        let plan = self.plan_and_enter(|plan: &Plan| plan.uses_tables().then_some(admission::Work::Long), plan_it)?;
+        self.limit_time(&plan);
+        let counted = self.run_entered(|params, engine, core, scratch| executor::analyze(&plan, params, engine, core, scratch));
+        let actuals = counted.map_err(|error| self.failed_run(error))?;
+        self.statement_done()?;
+        Ok(match as_json {
+            true => planner::explain::analyzed_json_tree(&plan, query, &actuals),
+            false => planner::explain::analyzed_tree(&plan, &actuals),
+        })
     }
 }

@@ -27,6 +27,7 @@ mod deadlock_log;
 mod diagnostics;
 mod dispatch;
 mod encryption;
+mod enter;
 mod error_map;
 mod explain;
 mod files;

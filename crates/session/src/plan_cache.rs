@@ -20,6 +20,12 @@ use std::sync::Arc;
 use sync::atomic::{AtomicBool, Ordering};
 use sync::{CachePadded, Rank, RwLock};
 
+impl AsRef<Plan> for CachedPlan {
+    fn as_ref(&self) -> &Plan {
+        &self.plan
+    }
+}
+
 impl CachedPlan {
     /// Whether it was made under these settings, which a prepared statement obeys as they are when it runs.
     pub(crate) fn suits(&self, settings: &Settings) -> bool {

@@ -2,10 +2,11 @@
 
 use crate::client_session::ClientSession;
 use crate::context::Planning;
+use crate::enter::{STALE_PLANS_MAX, too_stale};
 use crate::error_map::{Outcome, parse_error};
 use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::result_columns;
-use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
+use crate::run::Ran;
 use crate::temporary::Changed;
 use crate::transaction_words;
 use executor::StatementContext;
@@ -243,7 +244,7 @@ impl ClientSession {
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
         let shape = planner::shape::Shape::of(&plan);
-        let uses_tables = !plan.tables.is_empty() || plan.reads_dictionary || !plan.views.is_empty();
+        let uses_tables = plan.uses_tables();
         let changed = Changed::by(&plan);
         let made_micros = if plan.drifts { self.core.statement_micros() } else { 0 };
         Ok(CachedPlan {

@@ -1,16 +1,14 @@
-//! Running a plan: transaction, metadata locks, executor, reply.
+//! Running a plan: by the way that `enter.rs` tells into the executor, and the reply.
 
 use crate::client_session::ClientSession;
-use crate::error_map::{Outcome, executor_error};
+use crate::enter::refusal_of;
+use crate::error_map::Outcome;
 use crate::info::Info;
 use crate::lock_tables::share_of;
 use crate::output::Output;
 use crate::plan_cache::CachedPlan;
-use crate::temporary::Changed;
-use admission::Work;
 use engine::HandlerCall;
 use executor::{Changes, StatementContext};
-use lock_manager::WaitsFor;
 use planner::Plan;
 use planner::plan::{Body, Insert, InsertSource};
 use protocol::{Capabilities, OkReply, ResultSink, ServerStatus};
@@ -25,26 +23,12 @@ pub(crate) enum Ran {
     Stale,
 }
 
-/// Attempts to run a statement whose plans turn stale by DDL of others, before it gives up.
-pub(crate) const STALE_PLANS_MAX: usize = 16;
-
-/// 1615.
-pub(crate) fn too_stale() -> Outcome {
-    mysql_error::codes::need_reprepare().into()
-}
-
 /// Whether the OK packet tells records and duplicates: INSERT of several rows or from a query.
 fn says_records(insert: &Insert) -> bool {
     match &insert.source {
         InsertSource::Values(rows) => rows.len() > 1,
         _ => true,
     }
-}
-
-/// Why a plan does not run.
-#[cold]
-pub(crate) fn refusal_of(plan: &Plan) -> mysql_error::SqlError {
-    if plan.unsafe_change { mysql_error::codes::update_without_key_in_safe_mode("") } else { mysql_error::codes::too_big_select() }
 }
 
 impl ClientSession {
@@ -110,24 +94,15 @@ impl ClientSession {
         Ok(Ran::Done)
     }
 
-    /// Runs a plan inside the session's transaction; rows go to the sink, the statement is not ended. `None` when the plan is stale.
+    /// Runs a plan inside the session's transaction, by the steps of `enter.rs`; rows go to the sink, the statement is not ended. `None` when the plan is stale.
     fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
         self.stage("checking permissions", "run_plan");
         self.may_run(plan)?;
-        if self.transaction.restricted && !(plan.plan.tables.is_empty() && plan.plan.views.is_empty()) {
-            self.check_restrictions(&plan.plan)?;
-        }
-        if plan.changed == Changed::Stored {
-            self.refuse_read_only()?;
-        }
+        self.may_go_on(&plan.plan, plan.changed)?;
         if plan.plan.refused {
             return Err(refusal_of(&plan.plan).into());
         }
-        match plan.changed {
-            Changed::Nothing => {}
-            Changed::Stored => self.announce(WaitsFor::GlobalReadLock)?,
-            Changed::Temporary => self.begin_temporary_change(),
-        }
+        self.announce_change(plan.changed)?;
         if plan.uses_tables {
             self.ensure_transaction();
         }
@@ -155,7 +130,7 @@ impl ClientSession {
         if self.core.lock_picture.is_some() {
             self.core.lock_picture = None;
         }
-        result.map(Some).map_err(|error| executor_error(error, || self.core.stop_error()))
+        result.map(Some).map_err(|error| self.failed_run(error))
     }
 
     /// Bounds the time of a query from here on, by its hint, else by the session's setting. The next statement's beginning takes it back.
@@ -170,24 +145,6 @@ impl ClientSession {
     #[cold]
     fn end_within(&self, time_limit_ms: u32) {
         self.connection.set_deadline_ms(self.shared().connections.now_ms() + u64::from(time_limit_ms));
-    }
-
-    /// Takes what a plan needs that is run here and nowhere else: the transaction, a slot if it asks for one, metadata locks. `false` when the catalogue is not any more as it was at `version`,
-    /// before the plan was made: who waited for DDL has a plan over trees that are gone. Nothing was read yet: plan again.
-    #[cold]
-    pub(crate) fn enter(&mut self, plan: &Plan, version: u64, work: Option<Work>) -> Result<bool, Outcome> {
-        self.ensure_transaction();
-        if let Some(work) = work {
-            self.admit_work(work)?;
-        }
-        for (no, table) in plan.tables.iter().enumerate() {
-            self.use_table(table, share_of(plan, no))?;
-        }
-        self.use_views(plan)?;
-        if self.changes.tells_transaction() {
-            self.note_use(plan);
-        }
-        Ok(self.shared().catalog.version() == version)
     }
 
     #[inline]

@@ -8,7 +8,6 @@
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
 use crate::lock_tables::TableLocks;
-use crate::run::Ran;
 use crate::temporary::Lasting;
 use crate::xa::XaBranch;
 use admission::Work;
@@ -244,7 +243,7 @@ impl ClientSession {
     }
 
     /// Does it, and replies.
-    pub(crate) fn complete(&mut self, completion: Completion, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+    pub(crate) fn complete(&mut self, completion: Completion, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         match completion {
             Completion::Nothing => self.reply_ok(0, sink),
             Completion::Chain(characteristics) => {
@@ -267,7 +266,7 @@ impl ClientSession {
                 self.killed_itself = true;
             }
         }
-        Ok(Ran::Done)
+        Ok(())
     }
 
     /// Commits what runs, if anything.

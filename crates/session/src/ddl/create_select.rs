@@ -7,8 +7,8 @@ use super::definition::DraftColumn;
 use super::same_name;
 use crate::client_session::ClientSession;
 use crate::context::{NEW_TABLE_DATABASE, Planning};
-use crate::error_map::{Outcome, executor_error};
-use crate::run::{STALE_PLANS_MAX, refusal_of, too_stale};
+use crate::enter::{STALE_PLANS_MAX, refusal_of, too_stale};
+use crate::error_map::Outcome;
 use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef, TableEntry};
 use executor::RowConsumer;
 use mysql_error::codes;
@@ -263,10 +263,8 @@ fn insert_rows(
             break plan;
         }
     };
-    session.engine.statement_start();
-    let done = executor::execute(&plan.plan, &[], &mut session.engine, &mut session.core, &mut session.scratch, &mut NoRows);
-    session.core.lock_picture = None;
-    match done.map_err(|error| executor_error(error, || session.core.stop_error()))? {
+    let done = session.run_entered(|_, engine, core, scratch| executor::execute(&plan.plan, &[], engine, core, scratch, &mut NoRows));
+    match done.map_err(|error| session.failed_run(error))? {
         executor::Outcome::Changes(changes) => Ok(Some(changes.affected - changes.deleted)),
         executor::Outcome::Rows { .. } => Ok(Some(0)),
     }

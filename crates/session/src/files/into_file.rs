@@ -7,16 +7,15 @@ use super::format::Format;
 use super::row_text::{Buffers, Writing};
 use super::{not_created, not_written};
 use crate::client_session::ClientSession;
-use crate::error_map::{Outcome, executor_error};
+use crate::error_map::Outcome;
 use crate::plan_cache::CachedPlan;
 use crate::row_output::{put_column, put_value};
-use crate::run::{Ran, STALE_PLANS_MAX, too_stale};
-use crate::temporary::Changed;
 use env::outside;
 use executor::{RowConsumer, StatementContext};
-use lock_manager::{Cancel, WaitsFor};
+use lock_manager::Cancel;
 use mysql_error::{SqlError, codes};
 use parser::ast::{Query, SelectInto, Statement};
+use planner::Plan;
 use planner::plan::OutputColumn;
 use protocol::{ResultSink, RowWriter};
 use record::RowRef;
@@ -138,21 +137,31 @@ impl ClientSession {
         query: &Query<'_>,
         sql: &[u8],
         sink: &mut ResultSink<'_>,
-    ) -> Result<Ran, Outcome> {
+    ) -> Result<(), Outcome> {
         self.core.require_file()?;
         let wanted = self.wanted_file(query)?;
         self.shared().status.com_select.inc();
-        for _ in 0..STALE_PLANS_MAX {
-            let plan = self.plan(statement, sql)?;
-            if let Some(rows) = self.write_rows(&plan, &wanted)? {
-                self.statement_done()?;
-                // The file tells of rows, too.
-                self.settle()?;
-                self.reply_ok(rows, sink);
-                return Ok(Ran::Done);
-            }
-        }
-        Err(too_stale())
+        let plan = self.plan_and_enter(
+            |plan: &CachedPlan| Some(plan.work),
+            |session, tries| {
+                let plan = session.plan(statement, sql)?;
+                session.may_run(&plan)?;
+                if tries == 0 {
+                    session.warn_of(&plan.plan);
+                }
+                if wanted.format.as_ref().is_some_and(Format::is_fixed) && plan.plan.columns.iter().any(|column| is_endless(&column.ty)) {
+                    return Err(codes::blobs_and_no_terminated().into());
+                }
+                Ok(plan)
+            },
+        )?;
+        self.limit_time(&plan.plan);
+        let rows = self.write_rows(&plan.plan, &wanted)?;
+        self.statement_done()?;
+        // The file tells of rows, too.
+        self.settle()?;
+        self.reply_ok(rows, sink);
+        Ok(())
     }
 
     fn wanted_file(&mut self, query: &Query<'_>) -> Result<Wanted, SqlError> {
@@ -189,29 +198,9 @@ impl ClientSession {
         }
     }
 
-    /// Runs the query inside the session's transaction; how many rows are in the file, `None` when the plan is stale.
-    fn write_rows(&mut self, plan: &CachedPlan, wanted: &Wanted) -> Result<Option<u64>, Outcome> {
-        self.may_run(plan)?;
-        let uses = &plan.plan;
-        self.warn_of(uses);
-        if wanted.format.as_ref().is_some_and(Format::is_fixed) && uses.columns.iter().any(|column| is_endless(&column.ty)) {
-            return Err(codes::blobs_and_no_terminated().into());
-        }
-        if self.transaction.restricted && !(uses.tables.is_empty() && uses.views.is_empty()) {
-            self.check_restrictions(uses)?;
-        }
-        if plan.changed == Changed::Stored {
-            self.refuse_read_only()?;
-            self.announce(WaitsFor::GlobalReadLock)?;
-        }
-        match plan.uses_tables {
-            true if !self.enter(uses, plan.catalog_version, Some(plan.work))? => return Ok(None),
-            true => {}
-            false => self.admit(plan)?,
-        }
-        self.limit_time(uses);
-        self.engine.statement_start();
-        let writing = Writing::new(wanted.format.clone(), &uses.columns, wanted.charset);
+    /// Runs the query inside the session's transaction; how many rows are in the file.
+    fn write_rows(&mut self, plan: &Plan, wanted: &Wanted) -> Result<u64, Outcome> {
+        let writing = Writing::new(wanted.format.clone(), &plan.columns, wanted.charset);
         if writing.is_ambiguous() {
             let text =
                 "First character of the FIELDS TERMINATED string is ambiguous; please use non-optional and non-empty FIELDS ENCLOSED BY";
@@ -230,27 +219,26 @@ impl ClientSession {
             buffers: Buffers::default(),
             rows_written: 0,
             rows_left: if wanted.format.is_some() { u64::MAX } else { 1 },
-            columns: uses.columns.iter().map(|column| column.ty.clone()).collect(),
+            columns: plan.columns.iter().map(|column| column.ty.clone()).collect(),
         };
-        let result = executor::execute(uses, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut rows);
-        self.core.lock_picture = None;
+        let result = self.run_entered(|params, engine, core, scratch| executor::execute(plan, params, engine, core, scratch, &mut rows));
         let result = result.and_then(|outcome| rows.flush().map(|()| outcome));
         for (column, row, missing) in std::mem::take(&mut rows.buffers.lossy) {
-            let name = uses.columns.get(column).map_or("", |column| &column.name);
+            let name = plan.columns.get(column).map_or("", |column| &column.name);
             self.core.warn(codes::truncated_wrong_value_for_field("string", missing, name, row).into());
         }
         match result {
             Ok(executor::Outcome::Rows { count }) => {
                 // What OFFSET passes over counts as found, and is not written.
                 self.core.found_rows = count;
-                Ok(Some(rows.rows_written))
+                Ok(rows.rows_written)
             }
-            Ok(executor::Outcome::Changes(_)) => Ok(Some(0)),
+            Ok(executor::Outcome::Changes(_)) => Ok(0),
             Err(error) => {
                 drop(rows);
                 // Best effort: it may be gone already.
                 let _ = outside::remove(&wanted.path);
-                Err(executor_error(error, || self.core.stop_error()))
+                Err(self.failed_run(error))
             }
         }
     }

@@ -6,15 +6,14 @@ use super::lines::{Line, Lines};
 use super::{no_stat, not_found, not_read};
 use crate::client_session::ClientSession;
 use crate::context::Planning;
-use crate::error_map::{Outcome, executor_error};
-use crate::run::{STALE_PLANS_MAX, too_stale};
-use crate::temporary::Changed;
+use crate::error_map::Outcome;
 use crate::variables::find;
 use engine::HandlerCall;
 use env::outside;
 use executor::{LoadLines, LoadRow, LoadText, StatementContext};
 use mysql_error::{SqlError, codes};
 use parser::ast::{LoadData, LoadDuplicates, LoadTarget};
+use planner::Plan;
 use planner::plan::{Body, InsertSource, LoadField};
 use protocol::{Capabilities, ClientGone, OkReply, ResultSink};
 use std::io;
@@ -28,6 +27,20 @@ struct Field {
     width: usize,
     /// It would be made of bytes, and is no bytes (3144).
     refused: bool,
+}
+
+/// A plan, and what is known of the file that it reads.
+struct Planned {
+    plan: Plan,
+    fields: Vec<Field>,
+    /// What the file is in.
+    file: Charset,
+}
+
+impl AsRef<Plan> for Planned {
+    fn as_ref(&self) -> &Plan {
+        &self.plan
+    }
 }
 
 impl ClientSession {
@@ -54,33 +67,15 @@ impl ClientSession {
         }
         // The client's file cannot be asked for twice: its rows that do not go in are left out.
         let ignore = load.on_duplicate == LoadDuplicates::Ignore || (load.local && load.on_duplicate == LoadDuplicates::Default);
-        let (mut tries, mut charset) = (0..STALE_PLANS_MAX, None);
-        let (plan, fields, file) = loop {
-            tries.next().ok_or_else(too_stale)?;
-            let version = self.shared().catalog.version();
-            let plan = self.plan_load(load, sql, ignore)?;
-            self.core.check_accesses(&plan.accesses)?;
-            let file = match charset {
-                Some(file) => file,
-                None => *charset.insert(self.charset_of_file(load)?),
-            };
-            let fields = fields(&plan, &format, file)?;
-            if self.transaction.restricted {
-                self.check_restrictions(&plan)?;
-            }
-            match Changed::by(&plan) {
-                Changed::Temporary => self.begin_temporary_change(),
-                Changed::Nothing => {}
-                Changed::Stored => {
-                    self.refuse_read_only()?;
-                    self.announce(lock_manager::WaitsFor::GlobalReadLock)?;
-                }
-            }
-            if self.enter(&plan, version, Some(admission::Work::Long))? {
-                break (plan, fields, file);
-            }
-        };
-        self.engine.statement_start();
+        let Planned { plan, fields, file } = self.plan_and_enter(
+            |_| Some(admission::Work::Long),
+            |session, tries| {
+                let plan = session.plan_load(load, sql, ignore)?;
+                session.core.check_accesses(&plan.accesses)?;
+                let file = session.charset_of_file(load, tries)?;
+                Ok(Planned { fields: fields_of(&plan, &format, file)?, plan, file })
+            },
+        )?;
 
         let source = if load.local {
             protocol::reply::write_infile_request(load.file, sink.packets());
@@ -93,14 +88,14 @@ impl ClientSession {
         let mut lines = Lines::new(Input::new(source), format, fields.len(), widths);
         lines.skip_lines(load.ignore_lines);
         let mut lines = FileLines { lines, fields: &fields, file, name: load.file };
-        let result = executor::execute_load(&plan, &mut self.engine, &mut self.core, &mut self.scratch, &mut lines);
+        let result = self.run_entered(|_, engine, core, scratch| executor::execute_load(&plan, engine, core, scratch, &mut lines));
         let FileLines { mut lines, .. } = lines;
         lines.input.finish();
         let gone = lines.input.failure();
         drop(lines);
-        let changes = result.map_err(|error| executor_error(error, || self.core.stop_error()))?;
+        let changes = result.map_err(|error| self.failed_run(error))?;
         if let Some(failure) = gone {
-            return Err(executor_error(failed(failure, load.file), || self.core.stop_error()));
+            return Err(self.failed_run(failed(failure, load.file)));
         }
         if let Some(id) = changes.generated_id {
             self.core.note_generated(id);
@@ -125,7 +120,7 @@ impl ClientSession {
     }
 
     /// The plan. What lines are read into is text, whatever it was before.
-    fn plan_load(&mut self, load: &LoadData<'_>, sql: &[u8], ignore: bool) -> Result<planner::Plan, SqlError> {
+    fn plan_load(&mut self, load: &LoadData<'_>, sql: &[u8], ignore: bool) -> Result<Plan, SqlError> {
         let mut before = Vec::new();
         for target in load.columns {
             if let LoadTarget::User(name) = target {
@@ -158,12 +153,12 @@ impl ClientSession {
         })
     }
 
-    /// What the file is in.
-    fn charset_of_file(&mut self, load: &LoadData<'_>) -> Result<Charset, SqlError> {
+    /// What the file is in. What is to be said of that is said at the first of the statement's tries.
+    fn charset_of_file(&mut self, load: &LoadData<'_>, tries: usize) -> Result<Charset, SqlError> {
         Ok(match load.charset {
             Some(name) => {
                 let charset = Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name))?;
-                if let Some(warning) = planner::charsets::of_charset(name) {
+                if let Some(warning) = planner::charsets::of_charset(name).filter(|_| tries == 0) {
                     self.core.warn(warning.into());
                 }
                 charset
@@ -177,7 +172,7 @@ impl ClientSession {
 }
 
 /// What is known of the fields, one by one: bytes stay bytes, and a file of bytes is in what its columns are.
-fn fields(plan: &planner::Plan, format: &Format, file: Charset) -> Result<Vec<Field>, SqlError> {
+fn fields_of(plan: &Plan, format: &Format, file: Charset) -> Result<Vec<Field>, SqlError> {
     let Body::Insert(insert) = &plan.body else { return Ok(Vec::new()) };
     let InsertSource::External(into) = &insert.source else { return Ok(Vec::new()) };
     let def = &plan.tables[insert.table as usize].def;
