@@ -676,7 +676,7 @@ impl<'c> Binder<'c> {
                 Source::Merged(merged) => {
                     let expr = &merged.exprs[c];
                     let grouped = matches!(expr.kind, ExprKind::Slot(slot) if scope.grouped_by.contains(&slot));
-                    grouped || scope.aliases.iter().any(|(_, item)| crate::logical::same(item, expr))
+                    grouped || scope.aliases.iter().any(|(_, item)| crate::alike::same(item, expr))
                 }
                 _ => false,
             },
@@ -741,7 +741,7 @@ impl<'c> Binder<'c> {
                     found = Some(item);
                     break;
                 }
-                Some(other) if !crate::logical::same(other, item) => {
+                Some(other) if !crate::alike::same(other, item) => {
                     return Err(codes::non_uniq_error(name.to_owned(), scope.clause.words()));
                 }
                 _ => found = Some(item),

@@ -10,6 +10,7 @@
 
 mod merge;
 
+use crate::alike::{By, are_alike};
 use crate::bind_query::convert_to;
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::conditions::conjunction;
@@ -170,11 +171,11 @@ fn place(block: &Block, columns: &HashMap<Slot, usize>, condition: &Expr, union:
     }
     let is_plain = says_it_of_equals(condition);
     // A window's rows are all there if the condition takes or leaves whole partitions.
-    let of_partitions = |e: &&Expr| block.scope.windows.iter().all(|w| w.partition.iter().any(|key| is_same(&key.expr, e)));
+    let of_partitions = |e: &&Expr| block.scope.windows.iter().all(|w| w.partition.iter().any(|key| are_alike(&key.expr, e, By::All)));
     if !(block.scope.windows.is_empty() || is_plain && asked.iter().all(of_partitions)) || block.distinct && !is_plain {
         return None;
     }
-    let grouped_by = |e: &&Expr| block.group_by.iter().any(|key| is_same(key, e));
+    let grouped_by = |e: &&Expr| block.group_by.iter().any(|key| are_alike(key, e, By::All));
     let of_rows = !block.grouped || block.rollup.is_none() && is_plain && !asked.is_empty() && asked.iter().all(grouped_by);
     let mut condition = condition.clone();
     substitute(&mut condition, columns, block, union);
@@ -193,13 +194,6 @@ fn substitute(e: &mut Expr, columns: &HashMap<Slot, usize>, block: &Block, union
             }
         }
         _ => e.for_each_child_mut(&mut |child| substitute(child, columns, block, union)),
-    }
-}
-
-fn is_same(a: &Expr, b: &Expr) -> bool {
-    match (&a.kind, &b.kind) {
-        (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
-        (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b) && format!("{a:?}") == format!("{b:?}"),
     }
 }
 

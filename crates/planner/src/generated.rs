@@ -6,6 +6,7 @@
 //! 2. A plan that serves other values of lifted literals never rests on one: a statement whose condition could match by such a value is
 //!    planned with its literals in place ([`BY_VALUE`]), each time anew.
 
+use crate::alike::{By, Wording, wording};
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::SortKey;
@@ -25,9 +26,8 @@ pub(crate) fn by_value() -> SqlError {
 struct Candidate {
     relation: usize,
     column: usize,
-    text: String,
-    /// The text with all constants alike.
-    shape: String,
+    value: Wording,
+    shape: Wording,
     ty: ColumnType,
 }
 
@@ -65,14 +65,14 @@ impl Binder<'_> {
         if matches!(operand.kind, ExprKind::Slot(_) | ExprKind::Literal(_) | ExprKind::Param(_)) {
             return Ok(());
         }
-        let said = text(operand);
+        let value = wording(operand, By::Value);
         let lifted = operand.any(&mut |e| matches!(e.kind, ExprKind::Param(n) if self.context.param_types().get(n as usize).is_some()));
-        let shape = lifted.then(|| shape(operand));
+        let shape = lifted.then(|| wording(operand, By::Shape));
         for candidate in candidates {
             if !same_values(&operand.ty, &candidate.ty) {
                 continue;
             }
-            if said == candidate.text {
+            if value == candidate.value {
                 let depth = self.scopes.len() - 1;
                 let silent = std::mem::replace(&mut self.accesses.silent, true);
                 *operand = self.column_expr(depth, candidate.relation, candidate.column);
@@ -102,7 +102,13 @@ impl Binder<'_> {
                 let first = self.slot_count;
                 let mut e = self.stored_expr(def, &generated.text, first)?;
                 if over_relation(&mut e, def, first, &self.scopes[depth].relations[r]) {
-                    found.push(Candidate { relation: r, column: at, text: text(&e), shape: shape(&e), ty: column.ty.clone() });
+                    found.push(Candidate {
+                        relation: r,
+                        column: at,
+                        value: wording(&e, By::Value),
+                        shape: wording(&e, By::Shape),
+                        ty: column.ty.clone(),
+                    });
                 }
             }
         }
@@ -130,30 +136,6 @@ fn rename(e: &mut Expr, def: &TableDef, first: Slot, relation: &Relation, all: &
         }
     }
     e.for_each_child_mut(&mut |child| rename(child, def, first, relation, all));
-}
-
-/// An expression as text in which its operations, constants and slots are told apart; types follow from these.
-fn text(e: &Expr) -> String {
-    fn blur(e: &mut Expr) {
-        e.ty = ColumnType::bigint();
-        e.for_each_child_mut(&mut blur);
-    }
-    let mut copy = e.clone();
-    blur(&mut copy);
-    format!("{copy:?}")
-}
-
-/// The text with all constants and parameters alike.
-fn shape(e: &Expr) -> String {
-    fn blur(e: &mut Expr) {
-        if matches!(e.kind, ExprKind::Param(_) | ExprKind::Literal(_)) {
-            e.kind = ExprKind::Param(0);
-        }
-        e.for_each_child_mut(&mut blur);
-    }
-    let mut copy = e.clone();
-    blur(&mut copy);
-    text(&copy)
 }
 
 /// Whether a column of this type holds what the expression yields, and compares as it does.

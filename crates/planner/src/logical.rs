@@ -128,34 +128,3 @@ pub fn slots_of(expr: &Expr, subplans: &[Subplan], out: &mut Vec<Slot>) {
         _ => {}
     });
 }
-
-/// Whether two expressions have the same value: one may stand for the other. Two parameters may be anything.
-pub fn same(a: &Expr, b: &Expr) -> bool {
-    is_same(a, b, |_| {})
-}
-
-/// Whether two expressions are written alike, for rules about what is written: each parameter is taken for any other.
-pub fn written_alike(a: &Expr, b: &Expr) -> bool {
-    is_same(a, b, |parameter| *parameter = 0)
-}
-
-fn is_same(a: &Expr, b: &Expr, parameter: fn(&mut u32)) -> bool {
-    match (&a.kind, &b.kind) {
-        (ExprKind::Slot(x), ExprKind::Slot(y)) => x == y,
-        (ExprKind::Slot(_), _) | (_, ExprKind::Slot(_)) => false,
-        _ => text(a, parameter) == text(b, parameter),
-    }
-}
-
-fn text(e: &Expr, parameter: fn(&mut u32)) -> String {
-    fn blur(e: &mut Expr, parameter: fn(&mut u32)) {
-        if let ExprKind::Param(n) = &mut e.kind {
-            parameter(n);
-        }
-        e.ty = types::ColumnType::bigint();
-        e.for_each_child_mut(&mut |child| blur(child, parameter));
-    }
-    let mut copy = e.clone();
-    blur(&mut copy, parameter);
-    format!("{copy:?}")
-}

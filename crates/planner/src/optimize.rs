@@ -1,11 +1,12 @@
 //! From a bound block to operators: joins, then grouping, HAVING, DISTINCT, ORDER BY, LIMIT.
 
 use crate::access::Wanted;
+use crate::alike::same;
 use crate::binder::{Binder, Relation, Result};
 use crate::conditions::bool_type;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, told_apart, with_filter};
-use crate::logical::{Block, BoundRollup, JoinTree, same, slots_of};
+use crate::logical::{Block, BoundRollup, JoinTree, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use crate::switches::Switch;
 use crate::window::{BoundWindow, Window};

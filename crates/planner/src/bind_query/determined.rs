@@ -9,12 +9,12 @@
 //!    the kept side holds, and one with a constant, too, where no outer join is around (it would hold if the same were true of those, but MySQL does not say so).
 //! 3. A condition that is not true of NULLs makes an inner join of an outer one inside, as the planner does.
 
+use crate::alike::written_alike;
 use crate::binder::{Relation, Source};
-
 use crate::derived::Waiting;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::null_rejected;
-use crate::logical::{Block, JoinTree, slots_of, written_alike};
+use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::Subplan;
 use catalog::TableEntry;
 use std::collections::BTreeSet;

@@ -1,9 +1,10 @@
 //! ONLY_FULL_GROUP_BY: which columns are determined by the grouping.
 
 use super::determined::Dependencies;
+use crate::alike::{same, written_alike};
 use crate::binder::{Binder, Result};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::logical::{Block, same, written_alike};
+use crate::logical::Block;
 use crate::plan::OutputColumn;
 use crate::typing::is_string_class;
 use mysql_error::codes;

@@ -3,9 +3,10 @@
 //! A grouping expression that is a column stays in its slot, which the grouping sets to NULL in the rows that sum it up: so what stands above, subqueries included,
 //! reads it there. Any other gets a slot of its own, and takes the place of the same expression in the select list, HAVING, ORDER BY and windows.
 
+use crate::alike::same;
 use crate::binder::{Binder, Result};
 use crate::expr::{CastTo, Expr, ExprKind, Slot};
-use crate::logical::{Block, BoundRollup, same};
+use crate::logical::{Block, BoundRollup};
 use crate::plan::Kept;
 use crate::typing;
 use mysql_error::codes;

@@ -1,8 +1,9 @@
 //! SELECT: its clauses in the order of their scopes, the select list, ORDER BY.
 
+use crate::alike::same;
 use crate::binder::{Binder, Clause, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::logical::{Block, same};
+use crate::logical::Block;
 use crate::plan::{Kept, OutputColumn, SortKey};
 use crate::typing;
 use mysql_error::{SqlError, codes};

@@ -1,0 +1,104 @@
+//! Whether two expressions are the same, for each of the things that may be meant by that. They are compared by their text, in which each operation, constant
+//! and slot stands.
+//!
+//! # Invariants
+//! 1. A slot is alike to itself only.
+//! 2. Subqueries are told apart by their numbers: none is alike to another.
+
+use crate::expr::{Expr, ExprKind};
+use std::mem::{Discriminant, discriminant};
+use types::ColumnType;
+
+/// What tells two expressions apart. The type of the whole never does: it follows from what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Everything, with the types of the operands: also the character set of a literal, which stands nowhere else.
+    All,
+    /// The value. Types follow from operations and slots; two parameters may be anything.
+    Value,
+    /// What is written: a parameter may be any other one. For rules about how statements are written.
+    Writing,
+    /// The operations alone: all constants and parameters are alike.
+    Shape,
+}
+
+/// An expression by what tells it apart. To be made once where it is compared with many.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Wording(String);
+
+/// An expression by what tells it apart.
+pub(crate) fn wording(e: &Expr, by: By) -> Wording {
+    if by == By::All {
+        return Wording(format!("{:?}", e.kind));
+    }
+    let mut copy = e.clone();
+    blur(&mut copy, by);
+    Wording(format!("{:?}", copy.kind))
+}
+
+/// Leaves only what tells an expression apart.
+fn blur(e: &mut Expr, by: By) {
+    match (by, &e.kind) {
+        (By::Writing, ExprKind::Param(_)) | (By::Shape, ExprKind::Param(_) | ExprKind::Literal(_)) => e.kind = ExprKind::Param(0),
+        _ => {}
+    }
+    e.ty = ColumnType::bigint();
+    e.for_each_child_mut(&mut |child| blur(child, by));
+}
+
+/// What two expressions that are alike have in common without their texts.
+fn kind(e: &Expr, by: By) -> Discriminant<ExprKind> {
+    match e.kind {
+        ExprKind::Literal(_) if by == By::Shape => discriminant(&ExprKind::Param(0)),
+        _ => discriminant(&e.kind),
+    }
+}
+
+/// Whether nothing tells two expressions apart. Makes no texts where their kinds or slots decide.
+pub(crate) fn are_alike(a: &Expr, b: &Expr, by: By) -> bool {
+    match (&a.kind, &b.kind) {
+        (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
+        _ => kind(a, by) == kind(b, by) && wording(a, by) == wording(b, by),
+    }
+}
+
+/// Whether two expressions have the same value: one may stand for the other. Two parameters may be anything.
+pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
+    are_alike(a, b, By::Value)
+}
+
+/// Whether two expressions are written alike, for rules about what is written: each parameter is taken for any other.
+pub(crate) fn written_alike(a: &Expr, b: &Expr) -> bool {
+    are_alike(a, b, By::Writing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::func::Func;
+    use types::{Collation, Value};
+
+    #[test]
+    fn what_tells_apart_depends_on_what_is_asked() {
+        let int = |kind: ExprKind| Expr { kind, ty: ColumnType::bigint() };
+        let plus = |e: Expr| int(ExprKind::Func(Func::Concat, vec![int(ExprKind::Slot(1)), e]));
+        let literal = |n: i64| plus(int(ExprKind::Literal(Value::Int(n))));
+        let text = |collation: Collation| Expr::literal(Value::from("a"), ColumnType::varchar(1, collation));
+        let check = |a: &Expr, b: &Expr, expect: &[By]| {
+            for by in [By::All, By::Value, By::Writing, By::Shape] {
+                assert_eq!(are_alike(a, b, by), expect.contains(&by), "{a:?} and {b:?} by {by:?}");
+                assert_eq!(wording(a, by) == wording(b, by), expect.contains(&by), "{a:?} and {b:?} by {by:?}");
+            }
+        };
+        let any = [By::All, By::Value, By::Writing, By::Shape];
+        check(&literal(1), &literal(1), &any);
+        check(&literal(1), &literal(2), &[By::Shape]);
+        check(&literal(1), &plus(int(ExprKind::Param(1))), &[By::Shape]);
+        check(&plus(int(ExprKind::Param(1))), &plus(int(ExprKind::Param(2))), &[By::Writing, By::Shape]);
+        check(&int(ExprKind::Slot(1)), &int(ExprKind::Slot(2)), &[]);
+        // The type of the whole never counts.
+        check(&Expr { ty: ColumnType::double(), ..literal(1) }, &literal(1), &any);
+        check(&plus(Expr { ty: ColumnType::double(), ..literal(1) }), &plus(literal(1)), &[By::Value, By::Writing, By::Shape]);
+        check(&plus(text(Collation::DEFAULT)), &plus(text(Collation::Binary)), &[By::Value, By::Writing, By::Shape]);
+    }
+}
