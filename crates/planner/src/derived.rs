@@ -178,23 +178,16 @@ fn place(block: &Block, columns: &HashMap<Slot, usize>, condition: &Expr, union:
     let grouped_by = |e: &&Expr| block.group_by.iter().any(|key| are_alike(key, e, By::All));
     let of_rows = !block.grouped || block.rollup.is_none() && is_plain && !asked.is_empty() && asked.iter().all(grouped_by);
     let mut condition = condition.clone();
-    substitute(&mut condition, columns, block, union);
-    Some(if of_rows { Place::Where(condition) } else { Place::Having(condition) })
-}
-
-/// Reads the block's own expressions in place of the columns that they are outside.
-fn substitute(e: &mut Expr, columns: &HashMap<Slot, usize>, block: &Block, union: Option<&[OutputColumn]>) {
-    match e.kind {
-        ExprKind::Slot(slot) => {
-            if let Some(at) = columns.get(&slot) {
-                *e = block.items[*at].0.clone();
-                if let Some(column) = union.map(|columns| &columns[*at]) {
-                    convert_to(e, &column.ty);
-                }
-            }
+    // It reads the block's own expressions in place of the columns that they are outside.
+    condition.replace_slots(&mut |slot| {
+        let at = *columns.get(&slot)?;
+        let mut own = block.items[at].0.clone();
+        if let Some(column) = union.map(|columns| &columns[at]) {
+            convert_to(&mut own, &column.ty);
         }
-        _ => e.for_each_child_mut(&mut |child| substitute(child, columns, block, union)),
-    }
+        Some(own)
+    });
+    Some(if of_rows { Place::Where(condition) } else { Place::Having(condition) })
 }
 
 /// Whether a condition is the same of all values that count as equal: of numbers and times it is; of strings where they are compared under the

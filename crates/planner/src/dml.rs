@@ -581,8 +581,10 @@ impl<'c> Binder<'c> {
         let limit = self.limit(limit)?.and_then(|l| l.count);
         let replaced = std::mem::take(&mut self.replaced_slots);
         if !replaced.is_empty() {
-            filter.iter_mut().for_each(|e| rename(e, &replaced));
-            trees.iter_mut().for_each(|t| rename_tree(t, &replaced));
+            let new = |slot: Slot| replaced.iter().find(|(old, _)| *old == slot).map(|(_, new)| *new);
+            let rename = |e: &mut Expr| e.rename_slots(&mut |slot| new(slot));
+            filter.iter_mut().for_each(rename);
+            trees.iter_mut().for_each(|tree| tree.for_each_on_mut(&mut |on| on.iter_mut().for_each(rename)));
         }
         self.pad_conditions(&mut trees, &mut filter, &mut order);
         let mut relations: Vec<Relation> = self.scope().relations.clone();
@@ -746,29 +748,5 @@ fn goes_by(node: &Node, first: &TableNode, reads: &dyn Fn(&Expr) -> bool) -> boo
         }
         Node::Filter { input, predicate } => reads(predicate) || goes_by(input, first, reads),
         _ => true,
-    }
-}
-
-fn rename(e: &mut Expr, map: &[(Slot, Slot)]) {
-    if let ExprKind::Slot(s) = &mut e.kind
-        && let Some((_, new)) = map.iter().find(|(old, _)| old == s)
-    {
-        *s = *new;
-    }
-    e.for_each_child_mut(&mut |c| rename(c, map));
-}
-
-fn rename_tree(t: &mut JoinTree, map: &[(Slot, Slot)]) {
-    match t {
-        JoinTree::Relation(_) => {}
-        JoinTree::Inner { parts, on, .. } => {
-            on.iter_mut().for_each(|e| rename(e, map));
-            parts.iter_mut().for_each(|p| rename_tree(p, map));
-        }
-        JoinTree::Left { left, right, on } => {
-            on.iter_mut().for_each(|e| rename(e, map));
-            rename_tree(left, map);
-            rename_tree(right, map);
-        }
     }
 }

@@ -123,19 +123,14 @@ fn over_relation(e: &mut Expr, def: &TableDef, first: Slot, relation: &Relation)
         return false;
     }
     let mut all = true;
-    rename(e, def, first, relation, &mut all);
-    all
-}
-
-fn rename(e: &mut Expr, def: &TableDef, first: Slot, relation: &Relation, all: &mut bool) {
-    if let ExprKind::Slot(slot) = &mut e.kind {
+    e.rename_slots(&mut |slot| {
         let column = slot.wrapping_sub(first) as usize;
-        match relation.slots.get(column).copied().flatten() {
-            Some(own) if column < def.columns.len() && def.columns[column].visibility != Visibility::Hidden => *slot = own,
-            _ => *all = false,
-        }
-    }
-    e.for_each_child_mut(&mut |child| rename(child, def, first, relation, all));
+        let is_shown = def.columns.get(column).is_some_and(|column| column.visibility != Visibility::Hidden);
+        let own = relation.slots.get(column).copied().flatten().filter(|_| is_shown);
+        all &= own.is_some();
+        own
+    });
+    all
 }
 
 /// Whether a column of this type holds what the expression yields, and compares as it does.

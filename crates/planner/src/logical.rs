@@ -107,6 +107,31 @@ impl JoinTree {
         }
     }
 
+    /// Whether the conditions of all joins pass.
+    pub fn all_on(&self, test: &mut dyn FnMut(&[Expr]) -> bool) -> bool {
+        match self {
+            JoinTree::Relation(_) => true,
+            JoinTree::Inner { parts, on, .. } => test(on) && parts.iter().all(|part| part.all_on(test)),
+            JoinTree::Left { left, right, on } => test(on) && left.all_on(test) && right.all_on(test),
+        }
+    }
+
+    /// Changes the conditions of all joins.
+    pub fn for_each_on_mut(&mut self, change: &mut dyn FnMut(&mut Vec<Expr>)) {
+        match self {
+            JoinTree::Relation(_) => {}
+            JoinTree::Inner { parts, on, .. } => {
+                change(on);
+                parts.iter_mut().for_each(|part| part.for_each_on_mut(change));
+            }
+            JoinTree::Left { left, right, on } => {
+                change(on);
+                left.for_each_on_mut(change);
+                right.for_each_on_mut(change);
+            }
+        }
+    }
+
     /// Adds an offset to the relation numbers.
     pub fn shift(&mut self, by: usize) {
         match self {
