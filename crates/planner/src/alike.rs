@@ -6,6 +6,7 @@
 //! 2. Subqueries are told apart by their numbers: none is alike to another.
 
 use crate::expr::{Expr, ExprKind};
+use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 use types::ColumnType;
 
@@ -28,7 +29,7 @@ pub(crate) struct Wording(String);
 
 /// An expression by what tells it apart.
 pub(crate) fn wording(e: &Expr, by: By) -> Wording {
-    if by == By::All {
+    if by == By::All || matches!(e.kind, ExprKind::Slot(_)) {
         return Wording(format!("{:?}", e.kind));
     }
     let mut copy = e.clone();
@@ -67,9 +68,38 @@ pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
     are_alike(a, b, By::Value)
 }
 
-/// Whether two expressions are written alike, for rules about what is written: each parameter is taken for any other.
-pub(crate) fn written_alike(a: &Expr, b: &Expr) -> bool {
-    are_alike(a, b, By::Writing)
+/// Expressions among which others are looked for, by what tells them apart: each is put into words once.
+pub(crate) struct ExprSet {
+    by: By,
+    kinds: HashSet<Discriminant<ExprKind>>,
+    wordings: HashSet<Wording>,
+}
+
+impl ExprSet {
+    /// None yet.
+    pub(crate) fn new(by: By) -> ExprSet {
+        ExprSet { by, kinds: HashSet::new(), wordings: HashSet::new() }
+    }
+
+    /// These.
+    pub(crate) fn of<'e>(by: By, all: impl IntoIterator<Item = &'e Expr>) -> ExprSet {
+        let mut set = ExprSet::new(by);
+        all.into_iter().for_each(|e| {
+            set.insert(e);
+        });
+        set
+    }
+
+    /// Adds one; false if one that is alike is there.
+    pub(crate) fn insert(&mut self, e: &Expr) -> bool {
+        self.kinds.insert(kind(e, self.by));
+        self.wordings.insert(wording(e, self.by))
+    }
+
+    /// Whether there is one that is alike. Makes no text where there is none of its kind.
+    pub(crate) fn contains(&self, e: &Expr) -> bool {
+        self.kinds.contains(&kind(e, self.by)) && self.wordings.contains(&wording(e, self.by))
+    }
 }
 
 #[cfg(test)]
@@ -87,7 +117,7 @@ mod tests {
         let check = |a: &Expr, b: &Expr, expect: &[By]| {
             for by in [By::All, By::Value, By::Writing, By::Shape] {
                 assert_eq!(are_alike(a, b, by), expect.contains(&by), "{a:?} and {b:?} by {by:?}");
-                assert_eq!(wording(a, by) == wording(b, by), expect.contains(&by), "{a:?} and {b:?} by {by:?}");
+                assert_eq!(ExprSet::of(by, [a]).contains(b), expect.contains(&by), "{a:?} and {b:?} by {by:?}");
             }
         };
         let any = [By::All, By::Value, By::Writing, By::Shape];
