@@ -2,11 +2,11 @@
 
 use super::generated_given;
 use crate::bind_query::Bound;
-use crate::binder::{Binder, Clause, Result, Scope};
+use crate::binder::{Binder, Clause, Relation, Result, Scope};
 use crate::expr::{Expr, Slot};
 use crate::logical::{Block, slots_of};
 use crate::members::{store_chosen, stored_in};
-use crate::plan::{Body, Insert, InsertColumn, InsertSource, OutputColumn};
+use crate::plan::{Body, Insert, InsertColumn, InsertSource, OutputColumn, Query};
 use crate::views::InsertTarget;
 use accounts::Privileges;
 use catalog::{ColumnDef, DefaultValue, TableDef};
@@ -20,6 +20,17 @@ struct Upsert {
     existing_slots: Slot,
     on_duplicate: Vec<(u32, Expr)>,
     source_slots: Vec<(u32, Slot)>,
+}
+
+/// Where the rows of a statement go.
+struct Destination<'s> {
+    /// Position in the plan's tables.
+    table: u32,
+    database: &'s str,
+    target: &'s InsertTarget,
+    /// The columns that are given values, in their order.
+    named: &'s [usize],
+    new_slots: Slot,
 }
 
 impl Binder<'_> {
@@ -51,65 +62,27 @@ impl Binder<'_> {
         let (table, mut target) = self.insert_target(&database, i.table.name, listed.as_deref(), command)?;
         let entry = Arc::clone(&target.entry);
         let def = &entry.def;
-        // Which source value goes to which column.
-        let named: Vec<usize> = match i.columns {
-            None => target.all(),
-            Some(list) => {
-                let mut named = Vec::with_capacity(list.len());
-                for c in list {
-                    if c.table.is_some_and(|t| t != i.table.name) {
-                        return Err(codes::bad_field_error(c.column, "field list"));
-                    }
-                    let at = target.column(c.column).ok_or_else(|| codes::bad_field_error(c.column, "field list"))?;
-                    if named.contains(&at) {
-                        return Err(codes::field_specified_twice(c.column));
-                    }
-                    named.push(at);
-                }
-                named
-            }
-        };
+        let named = given_columns(i, &target)?;
         let no_list = i.columns.is_none_or(<[_]>::is_empty);
         // Who names none writes all of them.
         let written = if no_list { &target.all() } else { &named };
         self.access_inserted(&database, &target, written, no_list, i.replace);
         let new_slots = self.row_slots(&entry.def.columns);
+        let to = Destination { table, database: &database, target: &target, named: &named, new_slots };
         let mut upsert = None;
         let source = match i.source {
-            ast::InsertSource::Values(rows) => self.insert_values(i, rows, &named, &target, &database, new_slots)?,
+            ast::InsertSource::Values(rows) => self.insert_values(i, rows, &to)?,
             ast::InsertSource::Literals(rows) => match self.literal_rows(&rows, &named, def, i.hints) {
                 Some(rows) => InsertSource::Literals(rows),
                 None => {
                     let arena = Bump::new();
-                    self.insert_values(i, &crate::literal_rows::as_expressions(&rows, &arena), &named, &target, &database, new_slots)?
+                    self.insert_values(i, &crate::literal_rows::as_expressions(&rows, &arena), &to)?
                 }
             },
             ast::InsertSource::Query(q) => {
-                self.hints_of_insert(i.hints);
-                let bound = self.bind_source(q)?;
-                let width = match &bound {
-                    Bound::Block(block) => block.items.len(),
-                    Bound::Union(union) => union.columns.len(),
-                    Bound::Planned(planned) => planned.columns.len(),
-                };
-                if width != named.len() {
-                    return Err(codes::wrong_value_count_on_row(1));
-                }
-                refuse_generated(def, &named)?;
-                let mut planned = match bound {
-                    Bound::Planned(planned) => planned,
-                    Bound::Union(union) => self.plan_union(*union)?,
-                    Bound::Block(mut block) => {
-                        if !block.grouped && !i.on_duplicate.is_empty() {
-                            upsert = Some(self.upsert_beside(i, &mut block, &target, table, &database, new_slots)?);
-                        }
-                        self.plan_bound(*block)?
-                    }
-                };
-                let types: Vec<&ColumnType> = named.iter().map(|at| &def.columns[*at].ty).collect();
-                store_chosen(&mut planned.query.output, &types);
-                crate::charsets::store_all(&mut planned.query.output, &types);
-                InsertSource::Query(planned.query)
+                let query;
+                (query, upsert) = self.insert_query(i, q, &to)?;
+                InsertSource::Query(query)
             }
         };
         let mut columns = vec![InsertColumn::Default; def.columns.len()];
@@ -120,46 +93,10 @@ impl Binder<'_> {
         for (at, column) in given.iter().enumerate() {
             columns[*column] = InsertColumn::Source(at as u32);
         }
-        // ON DUPLICATE KEY UPDATE reads the existing row by name, the new one by VALUES(col) or the row alias.
-        let Upsert { existing_slots, mut on_duplicate, source_slots } = match upsert {
+        let Upsert { existing_slots, on_duplicate, source_slots } = match upsert {
             Some(upsert) => upsert,
-            None => Upsert {
-                existing_slots: self.row_slots(&entry.def.columns),
-                on_duplicate: Vec::with_capacity(i.on_duplicate.len()),
-                source_slots: Vec::new(),
-            },
+            None => self.upsert(i, &to)?,
         };
-        if on_duplicate.is_empty() && !i.on_duplicate.is_empty() {
-            let mut scope = Scope::new();
-            scope.clause = Clause::FieldList;
-            let mut existing = self.base_relation(entry.clone(), i.table.name.to_owned(), database.clone(), Vec::new());
-            target.rename(&mut existing);
-            existing.slots = (0..def.columns.len()).map(|c| Some(existing_slots + c as Slot)).collect();
-            scope.relations.push(existing);
-            if let Some(alias) = &i.row_alias {
-                let mut new = self.base_relation(entry.clone(), alias.name.to_owned(), String::new(), Vec::new());
-                target.rename(&mut new);
-                new.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
-                for (at, name) in alias.columns.iter().enumerate() {
-                    if let Some(column) = named.get(at) {
-                        new.columns[*column].name = (*name).to_owned();
-                    }
-                }
-                // Only qualified names reach the new row.
-                if alias.columns.is_empty() {
-                    new.columns.iter_mut().for_each(|c| c.hidden = true);
-                }
-                scope.relations.push(new);
-            }
-            self.scopes.push(scope);
-            self.insert_row = Some((table, new_slots));
-            self.changed.push((def.id, i.table.name.to_owned()));
-            let result = self.assignments(i.on_duplicate, &target, existing_slots, i.table.name, &mut on_duplicate);
-            self.changed.clear();
-            self.insert_row = None;
-            self.scopes.pop();
-            result?;
-        }
         Ok(Body::Insert(Box::new(Insert {
             table,
             source,
@@ -174,37 +111,79 @@ impl Binder<'_> {
         })))
     }
 
+    /// The rows of a SELECT; and ON DUPLICATE KEY UPDATE where it may read the tables of that.
+    fn insert_query(&mut self, i: &ast::Insert<'_>, q: &ast::Query<'_>, to: &Destination<'_>) -> Result<(Query, Option<Upsert>)> {
+        self.hints_of_insert(i.hints);
+        let bound = self.bind_source(q)?;
+        let width = match &bound {
+            Bound::Block(block) => block.items.len(),
+            Bound::Union(union) => union.columns.len(),
+            Bound::Planned(planned) => planned.columns.len(),
+        };
+        if width != to.named.len() {
+            return Err(codes::wrong_value_count_on_row(1));
+        }
+        let def = &to.target.entry.def;
+        refuse_generated(def, to.named)?;
+        let mut upsert = None;
+        let mut planned = match bound {
+            Bound::Planned(planned) => planned,
+            Bound::Union(union) => self.plan_union(*union)?,
+            Bound::Block(mut block) => {
+                if !block.grouped && !i.on_duplicate.is_empty() {
+                    upsert = Some(self.upsert_beside(i, &mut block, to)?);
+                }
+                self.plan_bound(*block)?
+            }
+        };
+        let types: Vec<&ColumnType> = to.named.iter().map(|at| &def.columns[*at].ty).collect();
+        store_chosen(&mut planned.query.output, &types);
+        crate::charsets::store_all(&mut planned.query.output, &types);
+        Ok((planned.query, upsert))
+    }
+
+    /// ON DUPLICATE KEY UPDATE reads the existing row by name, the new one by VALUES(col) or the row alias.
+    fn upsert(&mut self, i: &ast::Insert<'_>, to: &Destination<'_>) -> Result<Upsert> {
+        let existing_slots = self.row_slots(&to.target.entry.def.columns);
+        let mut upsert = Upsert { existing_slots, on_duplicate: Vec::new(), source_slots: Vec::new() };
+        if i.on_duplicate.is_empty() {
+            return Ok(upsert);
+        }
+        let mut scope = Scope::new();
+        scope.clause = Clause::FieldList;
+        scope.relations.push(self.row_relation(to.target, i.table.name, to.database, existing_slots));
+        if let Some(alias) = &i.row_alias {
+            let mut new = self.row_relation(to.target, alias.name, "", to.new_slots);
+            for (name, column) in alias.columns.iter().zip(to.named) {
+                new.columns[*column].name = (*name).to_owned();
+            }
+            // Only qualified names reach the new row.
+            if alias.columns.is_empty() {
+                new.columns.iter_mut().for_each(|c| c.hidden = true);
+            }
+            scope.relations.push(new);
+        }
+        self.scopes.push(scope);
+        let assigned = self.upsert_assignments(i, to, existing_slots);
+        self.scopes.pop();
+        upsert.on_duplicate = assigned?;
+        Ok(upsert)
+    }
+
     /// ON DUPLICATE KEY UPDATE behind a SELECT that does not group: it reads the tables of the SELECT, too. What it reads of them is added to what the
     /// SELECT yields.
-    fn upsert_beside(
-        &mut self,
-        i: &ast::Insert<'_>,
-        block: &mut Block,
-        target: &InsertTarget,
-        table: u32,
-        database: &str,
-        new_slots: Slot,
-    ) -> Result<Upsert> {
-        let entry = &target.entry;
-        let def = &entry.def;
-        let existing_slots = self.row_slots(&def.columns);
-        let mut existing = self.base_relation(entry.clone(), i.table.name.to_owned(), database.to_owned(), Vec::new());
-        target.rename(&mut existing);
-        existing.slots = (0..def.columns.len()).map(|c| Some(existing_slots + c as Slot)).collect();
+    fn upsert_beside(&mut self, i: &ast::Insert<'_>, block: &mut Block, to: &Destination<'_>) -> Result<Upsert> {
+        let existing_slots = self.row_slots(&to.target.entry.def.columns);
+        let existing = self.row_relation(to.target, i.table.name, to.database, existing_slots);
         let mut scope = std::mem::replace(&mut block.scope, Scope::new());
         scope.clause = Clause::FieldList;
         scope.aggregates_allowed = false;
         scope.relations.push(existing);
         self.scopes.push(scope);
-        self.insert_row = Some((table, new_slots));
-        self.changed.push((def.id, i.table.name.to_owned()));
-        let mut on_duplicate = Vec::with_capacity(i.on_duplicate.len());
-        let result = self.assignments(i.on_duplicate, target, existing_slots, i.table.name, &mut on_duplicate);
-        self.changed.clear();
-        self.insert_row = None;
+        let assigned = self.upsert_assignments(i, to, existing_slots);
         let mut scope = self.scopes.pop().expect("pushed above");
         scope.relations.pop();
-        result?;
+        let on_duplicate = assigned?;
         let mut read = Vec::new();
         for (_, value) in &on_duplicate {
             slots_of(value, &self.subplans, &mut read);
@@ -222,32 +201,29 @@ impl Binder<'_> {
         Ok(Upsert { existing_slots, on_duplicate, source_slots })
     }
 
+    /// The target's row as a relation, whose columns have their slots in a row.
+    fn row_relation(&mut self, target: &InsertTarget, alias: &str, database: &str, first_slot: Slot) -> Relation {
+        let mut relation = self.base_relation(Arc::clone(&target.entry), alias.to_owned(), database.to_owned(), Vec::new());
+        target.rename(&mut relation);
+        relation.slots = (0..target.entry.def.columns.len()).map(|c| Some(first_slot + c as Slot)).collect();
+        relation
+    }
+
     /// VALUES as expressions.
-    fn insert_values(
-        &mut self,
-        i: &ast::Insert<'_>,
-        rows: &[&[ast::Expr<'_>]],
-        named: &[usize],
-        target: &InsertTarget,
-        database: &str,
-        new_slots: Slot,
-    ) -> Result<InsertSource> {
-        let entry = &target.entry;
+    fn insert_values(&mut self, i: &ast::Insert<'_>, rows: &[&[ast::Expr<'_>]], to: &Destination<'_>) -> Result<InsertSource> {
+        let entry = &to.target.entry;
         let mut bound = Vec::with_capacity(rows.len());
         let mut scope = Scope::new();
         scope.clause = Clause::FieldList;
         // Columns of the row being built may be named in later values; they read the new row.
-        let mut relation = self.base_relation(Arc::clone(entry), i.table.name.to_owned(), database.to_owned(), Vec::new());
-        target.rename(&mut relation);
-        relation.slots = (0..entry.def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
-        scope.relations.push(relation);
+        scope.relations.push(self.row_relation(to.target, i.table.name, to.database, to.new_slots));
         self.scopes.push(scope);
         if !i.hints.is_empty() {
             self.take_hints(i.hints);
         }
         self.changed.push((entry.def.id, i.table.name.to_owned()));
         let no_list = i.columns.is_none_or(<[_]>::is_empty);
-        let result = self.insert_rows(rows, named, no_list, &entry.def, new_slots, &mut bound);
+        let result = self.insert_rows(rows, to.named, no_list, &entry.def, to.new_slots, &mut bound);
         self.changed.clear();
         self.scopes.pop();
         result?;
@@ -303,15 +279,25 @@ impl Binder<'_> {
         first
     }
 
+    /// What ON DUPLICATE KEY UPDATE assigns, in the innermost scope.
+    fn upsert_assignments(&mut self, i: &ast::Insert<'_>, to: &Destination<'_>, existing_slots: Slot) -> Result<Vec<(u32, Expr)>> {
+        self.insert_row = Some((to.table, to.new_slots));
+        self.changed.push((to.target.entry.def.id, i.table.name.to_owned()));
+        let assigned = self.assignments(i.on_duplicate, to.target, existing_slots, i.table.name);
+        self.changed.clear();
+        self.insert_row = None;
+        assigned
+    }
+
     fn assignments(
         &mut self,
         list: &[ast::Assignment<'_>],
         target: &InsertTarget,
         first_slot: Slot,
         table: &str,
-        out: &mut Vec<(u32, Expr)>,
-    ) -> Result<()> {
+    ) -> Result<Vec<(u32, Expr)>> {
         let def = &target.entry.def;
+        let mut out = Vec::with_capacity(list.len());
         for a in list {
             if a.column.table.is_some_and(|t| t != table) {
                 return Err(codes::bad_field_error(crate::binder::spelled(a.column.schema, a.column.table, a.column.column), "field list"));
@@ -329,8 +315,25 @@ impl Binder<'_> {
             };
             out.push((at as u32, value));
         }
-        Ok(())
+        Ok(out)
     }
+}
+
+/// The columns that a statement gives values for.
+fn given_columns(i: &ast::Insert<'_>, target: &InsertTarget) -> Result<Vec<usize>> {
+    let Some(list) = i.columns else { return Ok(target.all()) };
+    let mut named = Vec::with_capacity(list.len());
+    for c in list {
+        if c.table.is_some_and(|t| t != i.table.name) {
+            return Err(codes::bad_field_error(c.column, "field list"));
+        }
+        let at = target.column(c.column).ok_or_else(|| codes::bad_field_error(c.column, "field list"))?;
+        if named.contains(&at) {
+            return Err(codes::field_specified_twice(c.column));
+        }
+        named.push(at);
+    }
+    Ok(named)
 }
 
 /// A constant that means the same wherever it stands, for a column that asks for nothing more: most values of a long VALUES are.
