@@ -1,15 +1,17 @@
 //! Scalar functions: control flow, information, and the way to the others.
 
+mod addresses;
+mod aes;
 mod bounded;
 mod compression;
 mod digest;
-mod encryption;
+
 mod json_cast;
 mod json_functions;
 mod json_schema;
 mod json_value;
 mod locate;
-mod network;
+
 mod numbers;
 pub(crate) mod regexp;
 mod regexp_pattern;
@@ -20,8 +22,8 @@ mod sys_functions;
 pub(crate) mod temporal;
 mod weight_string;
 
+pub use addresses::format_bytes;
 pub(crate) use json_functions::unquoted;
-pub use network::format_bytes;
 pub use numbers::crc32;
 
 use crate::context::UserLockCall;

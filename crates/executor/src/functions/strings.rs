@@ -443,7 +443,7 @@ impl Exec<'_> {
             }
             F::IsUuid => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(Value::bool(crate::functions::network::uuid_bytes(&t).is_some()))
+                Ok(Value::bool(crate::functions::addresses::uuid_bytes(&t).is_some()))
             }
             _ => self.call_number(func, args, e),
         }
