@@ -15,7 +15,7 @@ use crate::bind_query::convert_to;
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::conditions::conjunction;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::join::{Group, ItemKind};
+use crate::join::{Group, ItemKind, equals_are_one};
 use crate::logical::Block;
 use crate::plan::{JoinKind, LockMode, OutputColumn};
 use crate::switches::Switch;
@@ -193,7 +193,6 @@ fn place(block: &Block, columns: &HashMap<Slot, usize>, condition: &Expr, union:
 /// Whether a condition is the same of all values that count as equal: of numbers and times it is; of strings where they are compared under the
 /// collation under which they are equal.
 fn says_it_of_equals(condition: &Expr) -> bool {
-    let differs = |ty: &types::ColumnType| matches!(typing::class(ty), Class::String | Class::Double) || ty.kind == TypeKind::Json;
     let text = |e: &Expr| typing::class(&e.ty) == Class::String && e.ty.kind != TypeKind::Json && !typing::has_members(&e.ty);
     // One side of a comparison: a column, or something without columns.
     let side = |e: &Expr, collation: types::Collation| match e.kind {
@@ -207,6 +206,6 @@ fn says_it_of_equals(condition: &Expr) -> bool {
         ExprKind::Compare(_, collation, a, b) if side(a, *collation) && side(b, *collation) => true,
         ExprKind::InList { operand, list, collation, .. } if side(operand, *collation) && list.iter().all(|e| side(e, *collation)) => true,
         ExprKind::Between { operand, low, high, collation, .. } if [operand, low, high].iter().all(|e| side(e, *collation)) => true,
-        _ => !condition.any(&mut |e| matches!(e.kind, ExprKind::Slot(_)) && differs(&e.ty)),
+        _ => !condition.any(&mut |e| matches!(e.kind, ExprKind::Slot(_)) && !equals_are_one(&e.ty)),
     }
 }

@@ -9,6 +9,7 @@ mod reads;
 mod search;
 mod turned;
 
+pub(crate) use self::form::equals_are_one;
 pub use self::form::{key_form, told_apart};
 pub use self::partners::{Partners, Through};
 use self::reads::item_mask;
@@ -761,7 +762,7 @@ pub(crate) fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
 }
 
 /// Whether the rows of a block are distinct by themselves: it groups by what it selects. Strings may be equal to whom they are compared with
-/// and yet be of two groups.
+/// and yet be of two groups. (Less than [`equals_are_one`] asks: here no two rows may be equal to the same one.)
 fn is_distinct(block: &Block) -> bool {
     let text = |e: &Expr| typing::is_string_class(&e.ty);
     !block.group_by.is_empty()
