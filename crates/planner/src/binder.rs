@@ -244,6 +244,8 @@ pub struct Scope {
     pub grouped_by: Vec<Slot>,
     /// Aggregates of the block.
     pub aggregates: Vec<(Slot, Aggregate)>,
+    /// The slots of those that calls were bound to, by their text.
+    pub aggregate_slots: HashMap<String, Slot>,
     /// Calls of GROUPING, with their arguments.
     pub groupings: Vec<(Slot, Vec<Expr>)>,
     /// Windows of the block, with their calls.
@@ -288,6 +290,7 @@ impl Scope {
             aliases: Vec::new(),
             grouped_by: Vec::new(),
             aggregates: Vec::new(),
+            aggregate_slots: HashMap::new(),
             groupings: Vec::new(),
             windows: Vec::new(),
             named_windows: Vec::new(),
