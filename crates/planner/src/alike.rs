@@ -6,19 +6,23 @@
 //! 2. Subqueries are told apart by their numbers: none is alike to another.
 
 use crate::expr::{Expr, ExprKind};
+use crate::typing::is_string_class;
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
-use types::ColumnType;
+use types::{Collation, ColumnType};
 
 /// What tells two expressions apart. The type of the whole never does: it follows from what it is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// Everything, with the types of the operands: also the character set of a literal, which stands nowhere else.
+    /// Everything, with the types of the operands.
     All,
-    /// The value. Types follow from operations and slots; two parameters may be anything.
+    /// The value. Types follow from operations and slots, but for what literals are: bytes, or a text whose character set and collation are those of the operations
+    /// around it. Two parameters may be anything.
     Value,
     /// What is written: a parameter may be any other one. For rules about how statements are written.
     Writing,
+    /// The value of an expression that is stored, whose literals are under another collation than those of the connection.
+    Stored,
     /// The operations alone: all constants and parameters are alike.
     Shape,
 }
@@ -37,14 +41,23 @@ pub(crate) fn wording(e: &Expr, by: By) -> Wording {
     Wording(format!("{:?}", copy.kind))
 }
 
-/// Leaves only what tells an expression apart.
-fn blur(e: &mut Expr, by: By) {
+/// Leaves only what tells an expression apart. Says whether a parameter stands in it.
+fn blur(e: &mut Expr, by: By) -> bool {
     match (by, &e.kind) {
         (By::Writing, ExprKind::Param(_)) | (By::Shape, ExprKind::Param(_) | ExprKind::Literal(_)) => e.kind = ExprKind::Param(0),
         _ => {}
     }
-    e.ty = ColumnType::bigint();
-    e.for_each_child_mut(&mut |child| blur(child, by));
+    let mut is_open = matches!(e.kind, ExprKind::Param(_));
+    e.for_each_child_mut(&mut |child| is_open |= blur(child, by));
+    let collation = match e.kind {
+        _ if !is_string_class(&e.ty) => None,
+        ExprKind::Slot(_) | ExprKind::Param(_) => None,
+        ExprKind::Literal(_) => Some(e.ty.collation).filter(|collation| *collation == Collation::Binary),
+        // With another parameter it may be another one.
+        _ => Some(e.ty.collation).filter(|_| by == By::Value || by == By::Writing && !is_open),
+    };
+    e.ty = collation.map_or_else(ColumnType::bigint, |collation| ColumnType::varchar(0, collation));
+    is_open
 }
 
 /// What two expressions that are alike have in common without their texts.
@@ -115,12 +128,12 @@ mod tests {
         let literal = |n: i64| plus(int(ExprKind::Literal(Value::Int(n))));
         let text = |collation: Collation| Expr::literal(Value::from("a"), ColumnType::varchar(1, collation));
         let check = |a: &Expr, b: &Expr, expect: &[By]| {
-            for by in [By::All, By::Value, By::Writing, By::Shape] {
+            for by in [By::All, By::Value, By::Writing, By::Stored, By::Shape] {
                 assert_eq!(are_alike(a, b, by), expect.contains(&by), "{a:?} and {b:?} by {by:?}");
                 assert_eq!(ExprSet::of(by, [a]).contains(b), expect.contains(&by), "{a:?} and {b:?} by {by:?}");
             }
         };
-        let any = [By::All, By::Value, By::Writing, By::Shape];
+        let any = [By::All, By::Value, By::Writing, By::Stored, By::Shape];
         check(&literal(1), &literal(1), &any);
         check(&literal(1), &literal(2), &[By::Shape]);
         check(&literal(1), &plus(int(ExprKind::Param(1))), &[By::Shape]);
@@ -128,7 +141,13 @@ mod tests {
         check(&int(ExprKind::Slot(1)), &int(ExprKind::Slot(2)), &[]);
         // The type of the whole never counts.
         check(&Expr { ty: ColumnType::double(), ..literal(1) }, &literal(1), &any);
-        check(&plus(Expr { ty: ColumnType::double(), ..literal(1) }), &plus(literal(1)), &[By::Value, By::Writing, By::Shape]);
-        check(&plus(text(Collation::DEFAULT)), &plus(text(Collation::Binary)), &[By::Value, By::Writing, By::Shape]);
+        check(&plus(Expr { ty: ColumnType::double(), ..literal(1) }), &plus(literal(1)), &any[1..]);
+        check(&plus(text(Collation::DEFAULT)), &plus(text(Collation::Binary)), &[By::Shape]);
+        let [default, bin] = [Collation::DEFAULT, Collation::from_name("utf8mb4_bin").expect("known")];
+        check(&plus(text(default)), &plus(text(bin)), &any[1..]);
+        let joined = |collation| plus(Expr { ty: ColumnType::varchar(2, collation), ..plus(text(collation)) });
+        check(&joined(default), &joined(bin), &[By::Stored, By::Shape]);
+        let open = |n, collation| plus(Expr { ty: ColumnType::varchar(2, collation), ..plus(int(ExprKind::Param(n))) });
+        check(&open(1, default), &open(2, bin), &[By::Writing, By::Shape]);
     }
 }

@@ -65,7 +65,7 @@ impl Binder<'_> {
         if matches!(operand.kind, ExprKind::Slot(_) | ExprKind::Literal(_) | ExprKind::Param(_)) {
             return Ok(());
         }
-        let value = wording(operand, By::Value);
+        let value = wording(operand, By::Stored);
         let lifted = operand.any(&mut |e| matches!(e.kind, ExprKind::Param(n) if self.context.param_types().get(n as usize).is_some()));
         let shape = lifted.then(|| wording(operand, By::Shape));
         for candidate in candidates {
@@ -105,7 +105,7 @@ impl Binder<'_> {
                     found.push(Candidate {
                         relation: r,
                         column: at,
-                        value: wording(&e, By::Value),
+                        value: wording(&e, By::Stored),
                         shape: wording(&e, By::Shape),
                         ty: column.ty.clone(),
                     });
