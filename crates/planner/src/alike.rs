@@ -7,7 +7,8 @@
 
 use crate::expr::{Expr, ExprKind};
 use crate::typing::is_string_class;
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::mem::{Discriminant, discriminant};
 use types::{Collation, ColumnType};
 
@@ -81,17 +82,44 @@ pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
     are_alike(a, b, By::Value)
 }
 
-/// Expressions among which others are looked for, by what tells them apart: each is put into words once.
-pub(crate) struct ExprSet {
+/// What is known of expressions, by what tells them apart: each is put into words once.
+pub(crate) struct ExprMap<T> {
     by: By,
     kinds: HashSet<Discriminant<ExprKind>>,
-    wordings: HashSet<Wording>,
+    known: HashMap<Wording, T>,
 }
+
+impl<T> ExprMap<T> {
+    /// Nothing yet.
+    pub(crate) fn new(by: By) -> ExprMap<T> {
+        ExprMap { by, kinds: HashSet::new(), known: HashMap::new() }
+    }
+
+    /// Notes something of an expression; false if something is known of one that is alike, which stays.
+    pub(crate) fn insert(&mut self, e: &Expr, known: T) -> bool {
+        self.kinds.insert(kind(e, self.by));
+        match self.known.entry(wording(e, self.by)) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(known);
+                true
+            }
+        }
+    }
+
+    /// What is known of one that is alike. Makes no text where there is none of its kind.
+    pub(crate) fn get(&self, e: &Expr) -> Option<&T> {
+        self.kinds.contains(&kind(e, self.by)).then(|| self.known.get(&wording(e, self.by))).flatten()
+    }
+}
+
+/// Expressions among which others are looked for.
+pub(crate) struct ExprSet(ExprMap<()>);
 
 impl ExprSet {
     /// None yet.
     pub(crate) fn new(by: By) -> ExprSet {
-        ExprSet { by, kinds: HashSet::new(), wordings: HashSet::new() }
+        ExprSet(ExprMap::new(by))
     }
 
     /// These.
@@ -105,13 +133,12 @@ impl ExprSet {
 
     /// Adds one; false if one that is alike is there.
     pub(crate) fn insert(&mut self, e: &Expr) -> bool {
-        self.kinds.insert(kind(e, self.by));
-        self.wordings.insert(wording(e, self.by))
+        self.0.insert(e, ())
     }
 
-    /// Whether there is one that is alike. Makes no text where there is none of its kind.
+    /// Whether there is one that is alike.
     pub(crate) fn contains(&self, e: &Expr) -> bool {
-        self.kinds.contains(&kind(e, self.by)) && self.wordings.contains(&wording(e, self.by))
+        self.0.get(e).is_some()
     }
 }
 
