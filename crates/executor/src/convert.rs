@@ -171,26 +171,15 @@ pub fn to_u64(v: &Value, context: &dyn StatementContext) -> u64 {
 
 /// The integer at the start of a string: its 64 bits, and whether the whole string was one.
 pub fn integer_prefix(b: &[u8], unsigned: bool) -> (u64, bool) {
-    let text = b.trim_ascii();
-    let (negative, digits) = match text.first() {
-        Some(b'-') => (true, &text[1..]),
-        Some(b'+') => (false, &text[1..]),
-        _ => (false, text),
+    let number = types::leading_integer(b.trim_ascii_end());
+    // Past the range: the smallest value; all bits for an unsigned target, the largest signed value otherwise.
+    let (max, end) = match number.negative {
+        true => (1 << 63, i64::MIN as u64),
+        false if unsigned => (u64::MAX, u64::MAX),
+        false => (i64::MAX as u64, i64::MAX as u64),
     };
-    let count = digits.iter().take_while(|c| c.is_ascii_digit()).count();
-    let mut n: u128 = 0;
-    for c in &digits[..count.min(39)] {
-        n = n.saturating_mul(10).saturating_add(u128::from(c - b'0'));
-    }
-    let clean = count == digits.len() && count > 0;
-    if negative {
-        let limit = 1u128 << 63;
-        let bits = if n > limit { i64::MIN as u64 } else { (n as u64).wrapping_neg() };
-        return (bits, clean && n <= limit);
-    }
-    // Past the range: all bits for an unsigned target, the largest signed value otherwise.
-    let max = if unsigned { u128::from(u64::MAX) } else { i64::MAX as u128 };
-    (n.min(max) as u64, clean && n <= max)
+    let Some(magnitude) = number.magnitude.filter(|n| *n <= max) else { return (end, false) };
+    (if number.negative { magnitude.wrapping_neg() } else { magnitude }, number.is_whole())
 }
 
 /// Truth of a value: `None` for NULL.

@@ -16,22 +16,10 @@ enum Whole {
 }
 
 fn whole(text: &[u8]) -> Whole {
-    let text = text.trim_ascii_start();
-    let (negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, text),
-    };
-    let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let mut number = 0_u64;
-    for digit in &digits[..count] {
-        match number.checked_mul(10).and_then(|n| n.checked_add(u64::from(digit - b'0'))) {
-            Some(next) => number = next,
-            None => return Whole::TooLarge,
-        }
-    }
-    let number = if negative { number.wrapping_neg() } else { number } as i64;
-    if count == digits.len() && count > 0 { Whole::Number(number) } else { Whole::Begun(number) }
+    let number = types::leading_integer(text);
+    let Some(magnitude) = number.magnitude else { return Whole::TooLarge };
+    let bits = if number.negative { magnitude.wrapping_neg() } else { magnitude } as i64;
+    if number.is_whole() { Whole::Number(bits) } else { Whole::Begun(bits) }
 }
 
 /// The time of a text that is one to its end: with a colon, or of a date with a time.

@@ -244,6 +244,8 @@ pub struct Scope {
     pub grouped_by: Vec<Slot>,
     /// Aggregates of the block.
     pub aggregates: Vec<(Slot, Aggregate)>,
+    /// The slots of those that calls were bound to, by their text.
+    pub aggregate_slots: HashMap<String, Slot>,
     /// Calls of GROUPING, with their arguments.
     pub groupings: Vec<(Slot, Vec<Expr>)>,
     /// Windows of the block, with their calls.
@@ -288,6 +290,7 @@ impl Scope {
             aliases: Vec::new(),
             grouped_by: Vec::new(),
             aggregates: Vec::new(),
+            aggregate_slots: HashMap::new(),
             groupings: Vec::new(),
             windows: Vec::new(),
             named_windows: Vec::new(),
@@ -676,7 +679,7 @@ impl<'c> Binder<'c> {
                 Source::Merged(merged) => {
                     let expr = &merged.exprs[c];
                     let grouped = matches!(expr.kind, ExprKind::Slot(slot) if scope.grouped_by.contains(&slot));
-                    grouped || scope.aliases.iter().any(|(_, item)| crate::logical::same(item, expr))
+                    grouped || scope.aliases.iter().any(|(_, item)| crate::alike::same(item, expr))
                 }
                 _ => false,
             },
@@ -741,7 +744,7 @@ impl<'c> Binder<'c> {
                     found = Some(item);
                     break;
                 }
-                Some(other) if !crate::logical::same(other, item) => {
+                Some(other) if !crate::alike::same(other, item) => {
                     return Err(codes::non_uniq_error(name.to_owned(), scope.clause.words()));
                 }
                 _ => found = Some(item),

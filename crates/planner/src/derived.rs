@@ -10,11 +10,12 @@
 
 mod merge;
 
+use crate::alike::{By, are_alike};
 use crate::bind_query::convert_to;
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::conditions::conjunction;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::join::{Group, ItemKind};
+use crate::join::{Group, ItemKind, equals_are_one};
 use crate::logical::Block;
 use crate::plan::{JoinKind, LockMode, OutputColumn};
 use crate::switches::Switch;
@@ -170,43 +171,28 @@ fn place(block: &Block, columns: &HashMap<Slot, usize>, condition: &Expr, union:
     }
     let is_plain = says_it_of_equals(condition);
     // A window's rows are all there if the condition takes or leaves whole partitions.
-    let of_partitions = |e: &&Expr| block.scope.windows.iter().all(|w| w.partition.iter().any(|key| is_same(&key.expr, e)));
+    let of_partitions = |e: &&Expr| block.scope.windows.iter().all(|w| w.partition.iter().any(|key| are_alike(&key.expr, e, By::All)));
     if !(block.scope.windows.is_empty() || is_plain && asked.iter().all(of_partitions)) || block.distinct && !is_plain {
         return None;
     }
-    let grouped_by = |e: &&Expr| block.group_by.iter().any(|key| is_same(key, e));
+    let grouped_by = |e: &&Expr| block.group_by.iter().any(|key| are_alike(key, e, By::All));
     let of_rows = !block.grouped || block.rollup.is_none() && is_plain && !asked.is_empty() && asked.iter().all(grouped_by);
     let mut condition = condition.clone();
-    substitute(&mut condition, columns, block, union);
-    Some(if of_rows { Place::Where(condition) } else { Place::Having(condition) })
-}
-
-/// Reads the block's own expressions in place of the columns that they are outside.
-fn substitute(e: &mut Expr, columns: &HashMap<Slot, usize>, block: &Block, union: Option<&[OutputColumn]>) {
-    match e.kind {
-        ExprKind::Slot(slot) => {
-            if let Some(at) = columns.get(&slot) {
-                *e = block.items[*at].0.clone();
-                if let Some(column) = union.map(|columns| &columns[*at]) {
-                    convert_to(e, &column.ty);
-                }
-            }
+    // It reads the block's own expressions in place of the columns that they are outside.
+    condition.replace_slots(&mut |slot| {
+        let at = *columns.get(&slot)?;
+        let mut own = block.items[at].0.clone();
+        if let Some(column) = union.map(|columns| &columns[at]) {
+            convert_to(&mut own, &column.ty);
         }
-        _ => e.for_each_child_mut(&mut |child| substitute(child, columns, block, union)),
-    }
-}
-
-fn is_same(a: &Expr, b: &Expr) -> bool {
-    match (&a.kind, &b.kind) {
-        (ExprKind::Slot(a), ExprKind::Slot(b)) => a == b,
-        (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b) && format!("{a:?}") == format!("{b:?}"),
-    }
+        Some(own)
+    });
+    Some(if of_rows { Place::Where(condition) } else { Place::Having(condition) })
 }
 
 /// Whether a condition is the same of all values that count as equal: of numbers and times it is; of strings where they are compared under the
 /// collation under which they are equal.
 fn says_it_of_equals(condition: &Expr) -> bool {
-    let differs = |ty: &types::ColumnType| matches!(typing::class(ty), Class::String | Class::Double) || ty.kind == TypeKind::Json;
     let text = |e: &Expr| typing::class(&e.ty) == Class::String && e.ty.kind != TypeKind::Json && !typing::has_members(&e.ty);
     // One side of a comparison: a column, or something without columns.
     let side = |e: &Expr, collation: types::Collation| match e.kind {
@@ -220,6 +206,6 @@ fn says_it_of_equals(condition: &Expr) -> bool {
         ExprKind::Compare(_, collation, a, b) if side(a, *collation) && side(b, *collation) => true,
         ExprKind::InList { operand, list, collation, .. } if side(operand, *collation) && list.iter().all(|e| side(e, *collation)) => true,
         ExprKind::Between { operand, low, high, collation, .. } if [operand, low, high].iter().all(|e| side(e, *collation)) => true,
-        _ => !condition.any(&mut |e| matches!(e.kind, ExprKind::Slot(_)) && differs(&e.ty)),
+        _ => !condition.any(&mut |e| matches!(e.kind, ExprKind::Slot(_)) && !equals_are_one(&e.ty)),
     }
 }

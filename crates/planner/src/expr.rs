@@ -460,6 +460,26 @@ impl Expr {
         self.for_each_child(&mut |child| child.walk(f));
     }
 
+    /// Reads other slots: those for which `to` has another. What a subquery's plan reads stays.
+    pub fn rename_slots(&mut self, to: &mut dyn FnMut(Slot) -> Option<Slot>) {
+        match &mut self.kind {
+            ExprKind::Slot(slot) => *slot = to(*slot).unwrap_or(*slot),
+            _ => self.for_each_child_mut(&mut |child| child.rename_slots(to)),
+        }
+    }
+
+    /// Puts expressions in the place of slots; what is put is not looked into. What a subquery's plan reads stays.
+    pub fn replace_slots(&mut self, by: &mut dyn FnMut(Slot) -> Option<Expr>) {
+        match self.kind {
+            ExprKind::Slot(slot) => {
+                if let Some(by) = by(slot) {
+                    *self = by;
+                }
+            }
+            _ => self.for_each_child_mut(&mut |child| child.replace_slots(by)),
+        }
+    }
+
     /// Whether any part of the expression satisfies `test`.
     pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
         if test(self) {

@@ -6,6 +6,7 @@
 //! 2. A plan that serves other values of lifted literals never rests on one: a statement whose condition could match by such a value is
 //!    planned with its literals in place ([`BY_VALUE`]), each time anew.
 
+use crate::alike::{By, Wording, wording};
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::SortKey;
@@ -25,9 +26,8 @@ pub(crate) fn by_value() -> SqlError {
 struct Candidate {
     relation: usize,
     column: usize,
-    text: String,
-    /// The text with all constants alike.
-    shape: String,
+    value: Wording,
+    shape: Wording,
     ty: ColumnType,
 }
 
@@ -65,14 +65,14 @@ impl Binder<'_> {
         if matches!(operand.kind, ExprKind::Slot(_) | ExprKind::Literal(_) | ExprKind::Param(_)) {
             return Ok(());
         }
-        let said = text(operand);
+        let value = wording(operand, By::Stored);
         let lifted = operand.any(&mut |e| matches!(e.kind, ExprKind::Param(n) if self.context.param_types().get(n as usize).is_some()));
-        let shape = lifted.then(|| shape(operand));
+        let shape = lifted.then(|| wording(operand, By::Shape));
         for candidate in candidates {
             if !same_values(&operand.ty, &candidate.ty) {
                 continue;
             }
-            if said == candidate.text {
+            if value == candidate.value {
                 let depth = self.scopes.len() - 1;
                 let silent = std::mem::replace(&mut self.accesses.silent, true);
                 *operand = self.column_expr(depth, candidate.relation, candidate.column);
@@ -102,7 +102,13 @@ impl Binder<'_> {
                 let first = self.slot_count;
                 let mut e = self.stored_expr(def, &generated.text, first)?;
                 if over_relation(&mut e, def, first, &self.scopes[depth].relations[r]) {
-                    found.push(Candidate { relation: r, column: at, text: text(&e), shape: shape(&e), ty: column.ty.clone() });
+                    found.push(Candidate {
+                        relation: r,
+                        column: at,
+                        value: wording(&e, By::Stored),
+                        shape: wording(&e, By::Shape),
+                        ty: column.ty.clone(),
+                    });
                 }
             }
         }
@@ -117,43 +123,14 @@ fn over_relation(e: &mut Expr, def: &TableDef, first: Slot, relation: &Relation)
         return false;
     }
     let mut all = true;
-    rename(e, def, first, relation, &mut all);
-    all
-}
-
-fn rename(e: &mut Expr, def: &TableDef, first: Slot, relation: &Relation, all: &mut bool) {
-    if let ExprKind::Slot(slot) = &mut e.kind {
+    e.rename_slots(&mut |slot| {
         let column = slot.wrapping_sub(first) as usize;
-        match relation.slots.get(column).copied().flatten() {
-            Some(own) if column < def.columns.len() && def.columns[column].visibility != Visibility::Hidden => *slot = own,
-            _ => *all = false,
-        }
-    }
-    e.for_each_child_mut(&mut |child| rename(child, def, first, relation, all));
-}
-
-/// An expression as text in which its operations, constants and slots are told apart; types follow from these.
-fn text(e: &Expr) -> String {
-    fn blur(e: &mut Expr) {
-        e.ty = ColumnType::bigint();
-        e.for_each_child_mut(&mut blur);
-    }
-    let mut copy = e.clone();
-    blur(&mut copy);
-    format!("{copy:?}")
-}
-
-/// The text with all constants and parameters alike.
-fn shape(e: &Expr) -> String {
-    fn blur(e: &mut Expr) {
-        if matches!(e.kind, ExprKind::Param(_) | ExprKind::Literal(_)) {
-            e.kind = ExprKind::Param(0);
-        }
-        e.for_each_child_mut(&mut blur);
-    }
-    let mut copy = e.clone();
-    blur(&mut copy);
-    text(&copy)
+        let is_shown = def.columns.get(column).is_some_and(|column| column.visibility != Visibility::Hidden);
+        let own = relation.slots.get(column).copied().flatten().filter(|_| is_shown);
+        all &= own.is_some();
+        own
+    });
+    all
 }
 
 /// Whether a column of this type holds what the expression yields, and compares as it does.

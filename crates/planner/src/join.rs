@@ -9,15 +9,17 @@ mod reads;
 mod search;
 mod turned;
 
+pub(crate) use self::form::equals_are_one;
 pub use self::form::{key_form, told_apart};
 pub use self::partners::{Partners, Through};
 use self::reads::item_mask;
 use self::search::Search;
 use crate::access::{Path, Wanted};
+use crate::alike::same;
 use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
-use crate::logical::{Block, JoinTree, same, slots_of};
+use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, TableNode};
 use crate::ranges::{Ranges, Said};
 use crate::switches::Switch;
@@ -760,7 +762,7 @@ pub(crate) fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
 }
 
 /// Whether the rows of a block are distinct by themselves: it groups by what it selects. Strings may be equal to whom they are compared with
-/// and yet be of two groups.
+/// and yet be of two groups. (Less than [`equals_are_one`] asks: here no two rows may be equal to the same one.)
 fn is_distinct(block: &Block) -> bool {
     let text = |e: &Expr| typing::is_string_class(&e.ty);
     !block.group_by.is_empty()

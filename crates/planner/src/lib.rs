@@ -13,6 +13,7 @@
 
 mod access;
 pub mod accesses;
+mod alike;
 mod bind_expr;
 mod bind_query;
 mod binder;

@@ -107,6 +107,31 @@ impl JoinTree {
         }
     }
 
+    /// Whether the conditions of all joins pass.
+    pub fn all_on(&self, test: &mut dyn FnMut(&[Expr]) -> bool) -> bool {
+        match self {
+            JoinTree::Relation(_) => true,
+            JoinTree::Inner { parts, on, .. } => test(on) && parts.iter().all(|part| part.all_on(test)),
+            JoinTree::Left { left, right, on } => test(on) && left.all_on(test) && right.all_on(test),
+        }
+    }
+
+    /// Changes the conditions of all joins.
+    pub fn for_each_on_mut(&mut self, change: &mut dyn FnMut(&mut Vec<Expr>)) {
+        match self {
+            JoinTree::Relation(_) => {}
+            JoinTree::Inner { parts, on, .. } => {
+                change(on);
+                parts.iter_mut().for_each(|part| part.for_each_on_mut(change));
+            }
+            JoinTree::Left { left, right, on } => {
+                change(on);
+                left.for_each_on_mut(change);
+                right.for_each_on_mut(change);
+            }
+        }
+    }
+
     /// Adds an offset to the relation numbers.
     pub fn shift(&mut self, by: usize) {
         match self {
@@ -127,35 +152,4 @@ pub fn slots_of(expr: &Expr, subplans: &[Subplan], out: &mut Vec<Slot>) {
         ExprKind::Subquery(n, _) => out.extend(subplans[*n as usize].outer_slots.iter().copied()),
         _ => {}
     });
-}
-
-/// Whether two expressions have the same value: one may stand for the other. Two parameters may be anything.
-pub fn same(a: &Expr, b: &Expr) -> bool {
-    is_same(a, b, |_| {})
-}
-
-/// Whether two expressions are written alike, for rules about what is written: each parameter is taken for any other.
-pub fn written_alike(a: &Expr, b: &Expr) -> bool {
-    is_same(a, b, |parameter| *parameter = 0)
-}
-
-fn is_same(a: &Expr, b: &Expr, parameter: fn(&mut u32)) -> bool {
-    match (&a.kind, &b.kind) {
-        (ExprKind::Slot(x), ExprKind::Slot(y)) => x == y,
-        (ExprKind::Slot(_), _) | (_, ExprKind::Slot(_)) => false,
-        _ => text(a, parameter) == text(b, parameter),
-    }
-}
-
-fn text(e: &Expr, parameter: fn(&mut u32)) -> String {
-    fn blur(e: &mut Expr, parameter: fn(&mut u32)) {
-        if let ExprKind::Param(n) = &mut e.kind {
-            parameter(n);
-        }
-        e.ty = types::ColumnType::bigint();
-        e.for_each_child_mut(&mut |child| blur(child, parameter));
-    }
-    let mut copy = e.clone();
-    blur(&mut copy, parameter);
-    format!("{copy:?}")
 }

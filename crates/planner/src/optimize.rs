@@ -1,11 +1,12 @@
 //! From a bound block to operators: joins, then grouping, HAVING, DISTINCT, ORDER BY, LIMIT.
 
 use crate::access::Wanted;
+use crate::alike::{By, ExprMap};
 use crate::binder::{Binder, Relation, Result};
 use crate::conditions::bool_type;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, told_apart, with_filter};
-use crate::logical::{Block, BoundRollup, JoinTree, same, slots_of};
+use crate::logical::{Block, BoundRollup, JoinTree, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use crate::switches::Switch;
 use crate::window::{BoundWindow, Window};
@@ -204,16 +205,16 @@ impl<'c> Binder<'c> {
         let mut slots = Vec::with_capacity(output.len());
         let mut collations = Vec::with_capacity(output.len());
         let mut targets = Vec::with_capacity(output.len());
+        let mut made = ExprMap::new(By::Value);
         for e in output {
             let slot = self.new_slot(e.ty.clone());
             let as_slot = Expr::slot(slot, e.ty.clone());
             collations.push(e.ty.collation);
             slots.push(slot);
-            for key in order.iter_mut() {
-                replace_same(&mut key.expr, e, &as_slot);
-            }
+            made.insert(e, as_slot.clone());
             targets.push((slot, std::mem::replace(e, as_slot)));
         }
+        order.iter_mut().for_each(|key| replace_known(&mut key.expr, &made));
         // A key with a subquery reads columns, which are gone behind DISTINCT: rows alike have it alike, so it is made with them.
         for key in order {
             if has_subquery(&key.expr) {
@@ -471,11 +472,10 @@ fn reads_index(node: &Node) -> bool {
     matches!(node, Node::Table(_))
 }
 
-/// Puts `by` where an expression has `item` in it.
-fn replace_same(expr: &mut Expr, item: &Expr, by: &Expr) {
-    if same(expr, item) {
-        *expr = by.clone();
-    } else {
-        expr.for_each_child_mut(&mut |child| replace_same(child, item, by));
+/// Puts what is known of expressions in their place where they stand in one.
+fn replace_known(e: &mut Expr, known: &ExprMap<Expr>) {
+    match known.get(e) {
+        Some(by) => *e = by.clone(),
+        None => e.for_each_child_mut(&mut |child| replace_known(child, known)),
     }
 }

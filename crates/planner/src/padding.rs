@@ -77,19 +77,6 @@ impl Padded {
     }
 
     fn pad_trees(&self, trees: &mut [JoinTree]) {
-        for tree in trees {
-            match tree {
-                JoinTree::Relation(_) => {}
-                JoinTree::Inner { parts, on, .. } => {
-                    on.iter_mut().for_each(|e| self.pad(e));
-                    self.pad_trees(parts);
-                }
-                JoinTree::Left { left, right, on } => {
-                    on.iter_mut().for_each(|e| self.pad(e));
-                    self.pad_trees(std::slice::from_mut(&mut **left));
-                    self.pad_trees(std::slice::from_mut(&mut **right));
-                }
-            }
-        }
+        trees.iter_mut().for_each(|tree| tree.for_each_on_mut(&mut |on| on.iter_mut().for_each(|e| self.pad(e))));
     }
 }

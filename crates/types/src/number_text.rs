@@ -202,6 +202,40 @@ pub fn parse_double_prefix(text: &[u8]) -> f64 {
     parse_double(text).value
 }
 
+/// The whole number that a text begins with, behind spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeadingInteger<'t> {
+    /// It has a minus.
+    pub negative: bool,
+    /// Its digits as a number: 0 where there are none, `None` past 64 bits.
+    pub magnitude: Option<u64>,
+    /// How many digits it has.
+    pub digits: usize,
+    /// What follows them.
+    pub rest: &'t [u8],
+}
+
+impl LeadingInteger<'_> {
+    /// Whether the text is a number to its end.
+    pub fn is_whole(&self) -> bool {
+        self.digits > 0 && self.rest.is_empty()
+    }
+}
+
+/// The whole number that a text begins with. What is made of one that is too large, and of what follows, differs by who asks.
+pub fn leading_integer(text: &[u8]) -> LeadingInteger<'_> {
+    let text = text.trim_ascii_start();
+    let (negative, unsigned) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let digits = unsigned.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = unsigned.split_at(digits);
+    let magnitude = number.iter().try_fold(0_u64, |n, digit| n.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
+    LeadingInteger { negative, magnitude, digits, rest }
+}
+
 /// What a text counts as beside a column of whole numbers, or of decimals: the number at its start, where that is one of the kind (MySQL converts the constant to
 /// the column's type once). `None` where it is not, as `1.5` beside whole numbers: then both are compared as DOUBLE.
 pub fn number_operand(text: &[u8], decimal: bool) -> Option<Value> {
@@ -238,6 +272,23 @@ mod tests {
             assert_eq!(operand(text, true), Decimal::parse_exact(text.as_bytes()).map(Value::Decimal), "{text}");
         }
         assert_eq!(operand("1e80", true), None);
+    }
+
+    #[test]
+    fn texts_begin_with_whole_numbers() {
+        let check = |text: &str, negative, magnitude, is_whole, rest: &str| {
+            let number = leading_integer(text.as_bytes());
+            assert_eq!((number.negative, number.magnitude, number.is_whole()), (negative, magnitude, is_whole), "{text}");
+            assert_eq!(number.rest, rest.as_bytes(), "{text}");
+        };
+        check(" \t+12", false, Some(12), true, "");
+        check("-7 ", true, Some(7), false, " ");
+        check("12.5", false, Some(12), false, ".5");
+        check("", false, Some(0), false, "");
+        check("- 1", true, Some(0), false, " 1");
+        check("18446744073709551615", false, Some(u64::MAX), true, "");
+        check("18446744073709551616x", false, None, false, "x");
+        check(&format!("{:050}", 5), false, Some(5), true, "");
     }
 
     #[test]

@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn test_suite_of_the_rfc() {
-        let check = |m: &str, expect: &str| assert_eq!(crate::functions::strings::hex(&md5(m.as_bytes()), false), expect);
+        let check = |m: &str, expect: &str| assert_eq!(crate::functions::encoding::hex(&md5(m.as_bytes()), false), expect);
         check("", "d41d8cd98f00b204e9800998ecf8427e");
         check("abc", "900150983cd24fb0d6963f7d28e17f72");
         check("12345678901234567890123456789012345678901234567890123456789012345678901234567890", "57edf4a22be3c955ac49da2e2107b67a");

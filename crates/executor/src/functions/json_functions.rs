@@ -31,9 +31,9 @@ fn wrong_type(argument: usize, function: &str) -> SqlError {
 }
 
 impl Exec<'_> {
-    /// Calls a JSON function. `e` is the call.
+    /// Calls a JSON function.
     #[inline(never)]
-    pub(super) fn call_json(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
+    pub(super) fn call_json(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
         use Func as F;
         match func {
             F::JsonNamed => self.eval(&args[0]),
@@ -93,7 +93,7 @@ impl Exec<'_> {
                         json::pretty(view, &mut text)?;
                         Value::Bytes(text.into())
                     }
-                    _ => return Err(crate::errors::internal(e_name(e))),
+                    _ => return Err(super::not_answered(func)),
                 })
             }
         }

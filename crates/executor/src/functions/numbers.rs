@@ -1,5 +1,6 @@
 //! Numeric functions.
 
+use super::not_answered;
 use crate::convert::{self, Number, number, number_decimal};
 use crate::errors::out_of_range;
 use crate::exec::Exec;
@@ -12,9 +13,9 @@ use planner::typing::has_bits_of_bytes;
 use types::{Decimal, TypeKind, Value};
 
 impl Exec<'_> {
-    /// Calls a numeric function, or passes on.
+    /// Calls a numeric function.
     #[inline(never)]
-    pub fn call_number(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
+    pub(super) fn call_number(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
         use Func as F;
         match func {
             F::Abs => {
@@ -196,7 +197,7 @@ impl Exec<'_> {
                 };
                 Ok(Value::from(self.locale_arg(args.get(2))?.digits.write(&text)))
             }
-            _ => self.call_temporal(func, args, e),
+            _ => Err(not_answered(func)),
         }
     }
 

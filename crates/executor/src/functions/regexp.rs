@@ -173,7 +173,8 @@ impl Exec<'_> {
                     None => Value::Null,
                 })
             }
-            _ => self.regexp_replace(args),
+            Func::RegexpReplace => self.regexp_replace(args),
+            _ => Err(super::not_answered(func)),
         }
     }
 

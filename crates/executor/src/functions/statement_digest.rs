@@ -1,6 +1,6 @@
 //! STATEMENT_DIGEST() and STATEMENT_DIGEST_TEXT(): the text is `parser`'s, the digest its SHA-256 (MySQL's is that of a record of its own tokens).
 
-use super::strings::hex;
+use super::encoding::hex;
 use crate::exec::Exec;
 use crate::run::Result;
 use mysql_error::codes;

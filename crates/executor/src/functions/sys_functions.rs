@@ -33,7 +33,7 @@ impl Exec<'_> {
     pub(super) fn call_sys(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
         use Func as F;
         let Some(function) = FUNCTIONS.iter().find(|function| function.func == func) else {
-            return Err(crate::errors::internal("no function of sys"));
+            return Err(super::not_answered(func));
         };
         let mut given = Vec::with_capacity(args.len());
         for (arg, param) in args.iter().zip(function.params) {

@@ -3,7 +3,7 @@
 mod format;
 mod interval;
 
-use self::format::{asks_for_days, format_datetime, parse_by_format};
+use self::format::{asks_for_days, format_datetime, get_format, parse_by_format};
 use crate::context::StatementContext;
 use crate::convert::{self, datetime_of_micros, local_time, number};
 use crate::exec::Exec;
@@ -100,7 +100,7 @@ impl Exec<'_> {
 
     /// Calls a temporal function.
     #[inline(never)]
-    pub fn call_temporal(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
+    pub(super) fn call_temporal(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
         use Func as F;
         let int = |n: i64| Ok(Value::Int(n));
         match func {
@@ -336,7 +336,11 @@ impl Exec<'_> {
                     _ => Value::DateTime(at),
                 }))
             }
-            _ => Err(crate::errors::internal(&format!("function {} is not implemented", func.name()))),
+            F::GetFormat => {
+                let Some(texts) = self.texts(args)? else { return Ok(Value::Null) };
+                Ok(get_format(&texts[0], &texts[1]).map_or(Value::Null, Value::from))
+            }
+            _ => Err(super::not_answered(func)),
         }
     }
 

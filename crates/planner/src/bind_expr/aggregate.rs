@@ -51,11 +51,13 @@ impl<'c> Binder<'c> {
         let ty = aggregate.ty.clone();
         // The same aggregate written twice is computed once.
         let text = format!("{aggregate:?}");
-        if let Some((slot, _)) = self.scope().aggregates.iter().find(|(_, a)| format!("{a:?}") == text) {
+        if let Some(slot) = self.scope().aggregate_slots.get(&text) {
             return Ok(Expr::slot(*slot, ty));
         }
         let slot = self.new_slot(ty.clone());
-        self.scope().aggregates.push((slot, aggregate));
+        let scope = self.scope();
+        scope.aggregates.push((slot, aggregate));
+        scope.aggregate_slots.insert(text, slot);
         Ok(Expr::slot(slot, ty))
     }
 

@@ -5,7 +5,7 @@ use crate::binder::{Binder, Result};
 use crate::charsets;
 use crate::conditions::bool_type;
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
-use crate::func::{self, Func, Returns};
+use crate::func::{self, Family, Func, Returns};
 use crate::members::{is_text_moment, member_number, numbers_beside_numbers, replace, text_number};
 use crate::typing::{self, Class, class};
 use crate::widths;
@@ -487,7 +487,7 @@ fn wants_number(func: Func, at: usize, members: bool) -> bool {
         F::SubstringIndex | F::Locate => at == 2,
         F::Insert => at == 1 || at == 2,
         F::Format => at < 2,
-        _ => (Func::Abs as u32..=Func::BitCount as u32).contains(&(func as u32)),
+        _ => func.family() == Family::Numbers,
     }
 }
 

@@ -349,7 +349,7 @@ impl<'c> Binder<'c> {
         if !of_window(e) {
             return None;
         }
-        let alias = scope.aliases.iter().find(|(_, item)| of_window(item) && e.any(&mut |x| crate::logical::same(x, item)));
+        let alias = scope.aliases.iter().find(|(_, item)| of_window(item) && e.any(&mut |x| crate::alike::same(x, item)));
         Some(alias.map_or_else(String::new, |(name, _)| name.clone()))
     }
 }

@@ -9,12 +9,12 @@
 //!    the kept side holds, and one with a constant, too, where no outer join is around (it would hold if the same were true of those, but MySQL does not say so).
 //! 3. A condition that is not true of NULLs makes an inner join of an outer one inside, as the planner does.
 
+use crate::alike::{By, ExprSet};
 use crate::binder::{Relation, Source};
-
 use crate::derived::Waiting;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::null_rejected;
-use crate::logical::{Block, JoinTree, slots_of, written_alike};
+use crate::logical::{Block, JoinTree, slots_of};
 use crate::plan::Subplan;
 use catalog::TableEntry;
 use std::collections::BTreeSet;
@@ -180,9 +180,9 @@ impl<'b> Dependencies<'b> {
             return Vec::new();
         }
         if block.grouped {
-            let is_known = |key: &Expr| by.iter().any(|c| written_alike(&block.items[*c].0, key));
+            let known = ExprSet::of(By::Writing, by.iter().map(|c| &block.items[*c].0));
             // Of the one row without GROUP BY a column determines the others, nothing determines none.
-            return if !by.is_empty() && block.group_by.iter().all(is_known) { all.collect() } else { Vec::new() };
+            return if !by.is_empty() && block.group_by.iter().all(|key| known.contains(key)) { all.collect() } else { Vec::new() };
         }
         let slot = |c: &usize| if let ExprKind::Slot(slot) = block.items[*c].0.kind { Some(slot) } else { None };
         let inner = Dependencies::new(self.tables, self.subplans, &block.scope.relations, by.iter().filter_map(slot).collect());

@@ -1,9 +1,10 @@
 //! ONLY_FULL_GROUP_BY: which columns are determined by the grouping.
 
 use super::determined::Dependencies;
+use crate::alike::{By, ExprSet};
 use crate::binder::{Binder, Result};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::logical::{Block, same, written_alike};
+use crate::logical::Block;
 use crate::plan::OutputColumn;
 use crate::typing::is_string_class;
 use mysql_error::codes;
@@ -12,6 +13,8 @@ use std::collections::BTreeSet;
 impl<'c> Binder<'c> {
     pub(super) fn check_full_group_by(&mut self, block: &Block) -> Result<()> {
         let determined = self.determined_slots(block);
+        // In a row that sums up, what stands for no key has no value.
+        let keys = ExprSet::of(if block.rollup.is_some() { By::Value } else { By::Writing }, &block.group_by);
         let implicit = block.implicit;
         let exprs = block.items.iter().enumerate().map(|(i, (e, _))| (i, e, "SELECT list"));
         let order = block.order.iter().enumerate().map(|(i, k)| (i, &k.expr, "ORDER BY clause"));
@@ -31,7 +34,7 @@ impl<'c> Binder<'c> {
             parts.extend(window.keys().enumerate().map(|(i, key)| (i, &key.expr, clause.as_str())));
         }
         for (i, expr, clause) in parts {
-            if let Some(slot) = self.undetermined(expr, block, &determined) {
+            if let Some(slot) = self.undetermined(expr, &keys, &determined) {
                 let name = self.slot_name(slot);
                 return Err(if implicit && clause != "ORDER BY clause" {
                     codes::mix_of_group_func_and_fields(i + 1, clause, name)
@@ -46,8 +49,8 @@ impl<'c> Binder<'c> {
     }
 
     /// A column of the block that an ORDER BY of a DISTINCT query depends on, and which its rows do not tell.
-    pub(super) fn not_selected(&self, key: &Expr, items: &[(Expr, OutputColumn)]) -> Option<Slot> {
-        if items.iter().any(|(item, _)| same(item, key)) {
+    pub(super) fn not_selected(&self, key: &Expr, items: &[(Expr, OutputColumn)], selected: &ExprSet) -> Option<Slot> {
+        if selected.contains(key) {
             return None;
         }
         // All but columns of outer queries, which are the same for each row.
@@ -61,12 +64,12 @@ impl<'c> Binder<'c> {
                 let told =
                     |slot: &Slot| items.iter().any(|(e, _)| matches!(e.kind, ExprKind::Slot(s) if s == *slot) && !is_string_class(&e.ty));
                 let mut bad = outer.iter().find(|slot| own(slot) && !told(slot)).copied();
-                key.for_each_child(&mut |child| bad = bad.or_else(|| self.not_selected(child, items)));
+                key.for_each_child(&mut |child| bad = bad.or_else(|| self.not_selected(child, items, selected)));
                 bad
             }
             _ => {
                 let mut bad = None;
-                key.for_each_child(&mut |child| bad = bad.or_else(|| self.not_selected(child, items)));
+                key.for_each_child(&mut |child| bad = bad.or_else(|| self.not_selected(child, items, selected)));
                 bad
             }
         }
@@ -91,10 +94,8 @@ impl<'c> Binder<'c> {
         String::new()
     }
 
-    fn undetermined(&self, expr: &Expr, block: &Block, determined: &BTreeSet<Slot>) -> Option<Slot> {
-        // In a row that sums up, what stands for no key has no value.
-        let is_key = if block.rollup.is_some() { same } else { written_alike };
-        if block.group_by.iter().any(|g| is_key(g, expr)) {
+    fn undetermined(&self, expr: &Expr, keys: &ExprSet, determined: &BTreeSet<Slot>) -> Option<Slot> {
+        if keys.contains(expr) {
             return None;
         }
         match &expr.kind {
@@ -114,7 +115,7 @@ impl<'c> Binder<'c> {
                         .find(|s| scope.relations.iter().any(|r| r.slots.contains(&Some(**s))) && !determined.contains(s))
                         .copied();
                 }
-                expr.for_each_child(&mut |c| bad = bad.or_else(|| self.undetermined(c, block, determined)));
+                expr.for_each_child(&mut |c| bad = bad.or_else(|| self.undetermined(c, keys, determined)));
                 bad
             }
         }

@@ -3,9 +3,10 @@
 //! A grouping expression that is a column stays in its slot, which the grouping sets to NULL in the rows that sum it up: so what stands above, subqueries included,
 //! reads it there. Any other gets a slot of its own, and takes the place of the same expression in the select list, HAVING, ORDER BY and windows.
 
+use crate::alike::{By, ExprMap, same};
 use crate::binder::{Binder, Result};
 use crate::expr::{CastTo, Expr, ExprKind, Slot};
-use crate::logical::{Block, BoundRollup, same};
+use crate::logical::{Block, BoundRollup};
 use crate::plan::Kept;
 use crate::typing;
 use mysql_error::codes;
@@ -70,7 +71,7 @@ impl<'c> Binder<'c> {
     /// Makes a block's grouping one with rows that sum up.
     pub(super) fn roll_up(&mut self, block: &mut Block, groupings: Vec<GroupingCall>) {
         let mut slots = Vec::with_capacity(block.group_by.len());
-        let mut made: Vec<(Expr, Slot)> = Vec::new();
+        let mut made: ExprMap<Slot> = ExprMap::new(By::Value);
         for key in &block.group_by {
             slots.push(match key.kind {
                 ExprKind::Slot(slot) if !slots.contains(&slot) => slot,
@@ -78,14 +79,14 @@ impl<'c> Binder<'c> {
                     let slot = self.new_slot(ColumnType { nullable: true, ..key.ty.clone() });
                     // A column that is named twice is read where its first key is.
                     if !matches!(key.kind, ExprKind::Slot(_)) {
-                        made.push((key.clone(), slot));
+                        made.insert(key, slot);
                     }
                     slot
                 }
             });
         }
         self.replace_above(block, &mut |e| {
-            let (_, slot) = made.iter().find(|(key, _)| same(key, e))?;
+            let slot = made.get(e)?;
             Some(Expr::slot(*slot, ColumnType { nullable: true, ..e.ty.clone() }))
         });
         for (expr, column) in &mut block.items {

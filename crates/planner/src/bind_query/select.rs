@@ -1,8 +1,9 @@
 //! SELECT: its clauses in the order of their scopes, the select list, ORDER BY.
 
+use crate::alike::{By, ExprSet, same};
 use crate::binder::{Binder, Clause, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::logical::{Block, same};
+use crate::logical::Block;
 use crate::plan::{Kept, OutputColumn, SortKey};
 use crate::typing;
 use mysql_error::{SqlError, codes};
@@ -60,6 +61,7 @@ impl<'c> Binder<'c> {
         }
         // GROUP BY
         let mut group_by: Vec<Expr> = Vec::with_capacity(select.group_by.len());
+        let mut grouped_by = ExprSet::new(By::Value);
         self.scope().clause = Clause::GroupBy;
         for item in select.group_by {
             let expr = match item.expr.kind {
@@ -79,7 +81,7 @@ impl<'c> Binder<'c> {
                 return Err(codes::wrong_group_field("GROUPING function"));
             }
             // With ROLLUP each is summed up by itself.
-            if select.rollup || !group_by.iter().any(|g| same(g, &expr)) {
+            if select.rollup || grouped_by.insert(&expr) {
                 group_by.push(expr);
             }
         }
@@ -134,9 +136,10 @@ impl<'c> Binder<'c> {
         if block.grouped && self.views.names.is_none() && self.sql_mode_of_groups().contains(SqlMode::ONLY_FULL_GROUP_BY) {
             self.check_full_group_by(&block)?;
         }
-        if block.distinct {
+        if block.distinct && !block.order.is_empty() {
+            let selected = ExprSet::of(By::Value, block.items.iter().map(|(e, _)| e));
             for (i, key) in block.order.iter().enumerate() {
-                if let Some(slot) = self.not_selected(&key.expr, &block.items) {
+                if let Some(slot) = self.not_selected(&key.expr, &block.items, &selected) {
                     return Err(codes::field_in_order_not_select(i + 1, "ORDER BY clause", self.slot_name(slot), "DISTINCT"));
                 }
             }

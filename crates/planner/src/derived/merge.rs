@@ -85,7 +85,7 @@ impl Binder<'_> {
             && block.scope.relations.iter().all(|r| r.lock == LockMode::None && r.keep_row.is_none())
             && block.items.iter().all(|(e, _)| settled(e))
             && block.filter.iter().all(settled)
-            && block.from.iter().all(|tree| conditions(tree, &mut |on| on.iter().all(settled)))
+            && block.from.iter().all(|tree| tree.all_on(&mut |on| on.iter().all(settled)))
     }
 
     /// Merges one; gives it back where that cannot be.
@@ -121,9 +121,9 @@ impl Binder<'_> {
         if own.iter().any(|(slot, _)| is_read_below(slot)) {
             return Some(inner);
         }
-        let rename = |e: &mut Expr| rename(e, &renamed);
+        let rename = |e: &mut Expr| e.rename_slots(&mut |slot| renamed.get(&slot).copied());
         inner.filter.iter_mut().for_each(rename);
-        inner.from.iter_mut().for_each(|tree| conditions_mut(tree, &mut |on| on.iter_mut().for_each(rename)));
+        inner.from.iter_mut().for_each(|tree| tree.for_each_on_mut(&mut |on| on.iter_mut().for_each(rename)));
         own.iter_mut().for_each(|(_, e)| rename(e));
         for relation in &mut inner.scope.relations {
             relation.slots.iter_mut().flatten().for_each(|slot| {
@@ -138,7 +138,7 @@ impl Binder<'_> {
         if !own.is_empty() {
             let put = |e: &mut Expr| put_in_place(e, &own);
             block.filter.iter_mut().for_each(put);
-            block.from.iter_mut().for_each(|tree| conditions_mut(tree, &mut |on| on.iter_mut().for_each(put)));
+            block.from.iter_mut().for_each(|tree| tree.for_each_on_mut(&mut |on| on.iter_mut().for_each(put)));
             computed.iter_mut().for_each(|(_, e)| put(e));
         }
         computed.extend(own);
@@ -171,46 +171,8 @@ fn column_of(relations: &[Relation], slot: Slot) -> Option<(usize, usize)> {
     })
 }
 
-fn rename(e: &mut Expr, to: &HashMap<Slot, Slot>) {
-    match &mut e.kind {
-        ExprKind::Slot(slot) => *slot = to.get(slot).copied().unwrap_or(*slot),
-        _ => e.for_each_child_mut(&mut |child| rename(child, to)),
-    }
-}
-
 fn put_in_place(e: &mut Expr, of: &[(Slot, Expr)]) {
-    match e.kind {
-        ExprKind::Slot(slot) => {
-            if let Some((_, by)) = of.iter().find(|(s, _)| *s == slot) {
-                *e = by.clone();
-            }
-        }
-        _ => e.for_each_child_mut(&mut |child| put_in_place(child, of)),
-    }
-}
-
-/// Whether all conditions of a tree's joins pass.
-fn conditions(tree: &JoinTree, test: &mut dyn FnMut(&[Expr]) -> bool) -> bool {
-    match tree {
-        JoinTree::Relation(_) => true,
-        JoinTree::Inner { parts, on, .. } => test(on) && parts.iter().all(|part| conditions(part, test)),
-        JoinTree::Left { left, right, on } => test(on) && conditions(left, test) && conditions(right, test),
-    }
-}
-
-fn conditions_mut(tree: &mut JoinTree, change: &mut dyn FnMut(&mut Vec<Expr>)) {
-    match tree {
-        JoinTree::Relation(_) => {}
-        JoinTree::Inner { parts, on, .. } => {
-            change(on);
-            parts.iter_mut().for_each(|part| conditions_mut(part, change));
-        }
-        JoinTree::Left { left, right, on } => {
-            change(on);
-            conditions_mut(left, change);
-            conditions_mut(right, change);
-        }
-    }
+    e.replace_slots(&mut |slot| of.iter().find(|(s, _)| *s == slot).map(|(_, by)| by.clone()));
 }
 
 /// Where a relation stands: whether on the inner side of an outer join. `None` when it is not in the tree.

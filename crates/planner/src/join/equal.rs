@@ -10,6 +10,7 @@
 //! 3. What is added converts nothing: it may be evaluated earlier, and for more rows than the statement says, without a warning more.
 
 use super::{Group, Item, ItemKind};
+use crate::alike::{By, are_alike};
 use crate::conditions::compare_expr;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::plan::JoinKind;
@@ -274,12 +275,7 @@ fn comparable(column: &ColumnType, constant: &Expr, collation: Collation, items:
 fn compares(conjunct: &Expr, slot: Slot, constant: &Expr) -> bool {
     let ExprKind::Compare(CmpOp::Eq, _, a, b) = &conjunct.kind else { return false };
     let is_it = |e: &Expr| matches!(e.kind, ExprKind::Slot(s) if s == slot);
-    let is_constant = |e: &Expr| match (&e.kind, &constant.kind) {
-        (ExprKind::Param(x), ExprKind::Param(y)) => x == y,
-        (ExprKind::Slot(x), ExprKind::Slot(y)) => x == y,
-        (ExprKind::Literal(x), ExprKind::Literal(y)) => format!("{x:?}") == format!("{y:?}"),
-        _ => false,
-    };
+    let is_constant = |e: &Expr| are_alike(e, constant, By::All);
     is_it(a) && is_constant(b) || is_it(b) && is_constant(a)
 }
 

@@ -10,6 +10,7 @@
 //! 3. A disjunction counts once in estimates: beside what it says of each relation alone it counts with what it says more ([`Tag::Given`]).
 
 use super::equal::Tag;
+use crate::alike::{By, are_alike};
 use crate::binder::Relation;
 use crate::conditions::logic;
 use crate::expr::{Expr, ExprKind, Slot};
@@ -50,10 +51,10 @@ fn split(branches: Vec<Expr>, relations: &[Relation], out: &mut Vec<(Expr, Optio
         return;
     }
     let common: Vec<Expr> =
-        parts[0].iter().filter(|c| is_plain(c) && parts[1..].iter().all(|p| p.iter().any(|d| equal(c, d)))).cloned().collect();
+        parts[0].iter().filter(|c| is_plain(c) && parts[1..].iter().all(|p| p.iter().any(|d| are_alike(c, d, By::All)))).cloned().collect();
     if !common.is_empty() {
         for list in &mut parts {
-            list.retain(|c| !common.iter().any(|d| equal(c, d)));
+            list.retain(|c| !common.iter().any(|d| are_alike(c, d, By::All)));
         }
         out.extend(common.into_iter().map(|common| (common, None)));
         if parts.iter().any(Vec::is_empty) {
@@ -93,11 +94,6 @@ fn reads_only(e: &Expr, own: &BTreeSet<Slot>) -> bool {
         }
     });
     some && only
-}
-
-/// Whether two expressions are the same, constants included.
-fn equal(a: &Expr, b: &Expr) -> bool {
-    std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind) && format!("{:?}", a.kind) == format!("{:?}", b.kind)
 }
 
 /// Invariant 1.

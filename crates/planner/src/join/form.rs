@@ -9,6 +9,12 @@ use crate::plan::KeyForm;
 use crate::typing::{Class, class};
 use types::{ColumnType, TypeKind};
 
+/// Whether values of a type that are equal are one value: whoever has seen one has seen the other. Strings may differ where their collation sees no difference,
+/// doubles by the sign of zero, documents by the kinds of their numbers.
+pub(crate) fn equals_are_one(ty: &ColumnType) -> bool {
+    !matches!(class(ty), Class::String | Class::Double) && ty.kind != TypeKind::Json
+}
+
 /// How the two sides of an equality are brought to one form; `None` when they cannot be hashed.
 pub fn key_form(a: &ColumnType, b: &ColumnType) -> Option<KeyForm> {
     let exact = |c: Class| matches!(c, Class::Int | Class::Decimal);

@@ -1,6 +1,7 @@
 //! A view where FROM names it.
 
 use super::{Merged, ViewUse};
+use crate::alike::{By, Wording, wording};
 use crate::bind_query::{Bound, named_columns};
 use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind};
@@ -10,8 +11,9 @@ use crate::switches::Switch;
 use catalog::{TableEntry, ViewAlgorithm, ViewEntry};
 use mysql_error::{SqlError, codes};
 use parser::ast;
+use std::collections::HashSet;
 use std::sync::Arc;
-use types::{Collation, SqlMode};
+use types::{Collation, ColumnType, SqlMode};
 
 /// Views that may name each other in a row.
 const VIEW_DEPTH_MAX: usize = 61;
@@ -201,8 +203,9 @@ impl<'c> Binder<'c> {
             _ => None,
         });
         // What views below ask is told by them: conditions of theirs stand among this view's.
-        let inherited: Vec<String> = below.clone().flat_map(|m| &m.all).map(|e| format!("{e:?}")).collect();
-        own.retain(|e| !inherited.contains(&format!("{e:?}")));
+        let whole = |e: &Expr| (wording(e, By::All), e.ty.clone());
+        let inherited: HashSet<(Wording, ColumnType)> = below.clone().flat_map(|m| &m.all).map(whole).collect();
+        own.retain(|e| !inherited.contains(&whole(e)));
         let (all, checked) = Merged::conditions(view.def.check, &own, below);
         if self.views.whole_rows {
             let kept = &mut self.views.kept;

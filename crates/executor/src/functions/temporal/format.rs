@@ -1,4 +1,4 @@
-//! DATE_FORMAT and STR_TO_DATE: temporal values written and read by a format.
+//! DATE_FORMAT and STR_TO_DATE: temporal values written and read by a format; GET_FORMAT.
 
 use crate::functions::bounded::Growing;
 use crate::functions::temporal::SECOND;
@@ -301,6 +301,26 @@ pub(super) fn parse_by_format<'t>(text: &'t str, format: &str) -> Option<(Fields
     let mut rest = text;
     out.read(&mut rest, format)?;
     Some((out, rest))
+}
+
+/// GET_FORMAT: the format of a region.
+pub(super) fn get_format(kind: &[u8], region: &[u8]) -> Option<&'static str> {
+    let region = String::from_utf8_lossy(region).to_ascii_uppercase();
+    let kind = String::from_utf8_lossy(kind).to_ascii_uppercase();
+    Some(match (kind.as_str(), region.as_str()) {
+        ("DATE", "USA") => "%m.%d.%Y",
+        ("DATE", "JIS" | "ISO") => "%Y-%m-%d",
+        ("DATE", "EUR") => "%d.%m.%Y",
+        ("DATE", "INTERNAL") => "%Y%m%d",
+        ("TIME", "USA") => "%h:%i:%s %p",
+        ("TIME", "JIS" | "ISO") => "%H:%i:%s",
+        ("TIME", "EUR") => "%H.%i.%s",
+        ("TIME", "INTERNAL") => "%H%i%s",
+        (_, "USA" | "EUR") => "%Y-%m-%d %H.%i.%s",
+        (_, "JIS" | "ISO") => "%Y-%m-%d %H:%i:%s",
+        (_, "INTERNAL") => "%Y%m%d%H%i%s",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

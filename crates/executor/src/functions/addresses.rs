@@ -1,18 +1,15 @@
-//! Addresses, UUIDs, random bytes, readable sizes and times, formats of dates by region.
+//! Addresses, UUIDs, readable sizes and times.
 
+use super::not_answered;
 use crate::exec::Exec;
-use crate::functions::strings::hex;
+use crate::functions::encoding::hex;
 use crate::run::Result;
-use env::Entropy;
-use mysql_error::{SqlError, codes};
+use mysql_error::SqlError;
 use planner::expr::Expr;
 use planner::func::Func;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use sync::atomic::{AtomicU64, Ordering};
 use types::Value;
-
-/// Most bytes of RANDOM_BYTES.
-const RANDOM_BYTES_MAX: i64 = 1024;
 
 /// The last UUID_SHORT. (Relaxed: a counter.)
 static LAST_SHORT: AtomicU64 = AtomicU64::new(0);
@@ -20,28 +17,29 @@ static LAST_SHORT: AtomicU64 = AtomicU64::new(0);
 impl Exec<'_> {
     /// Calls one of them.
     #[inline(never)]
-    pub fn call_network(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
+    pub(super) fn call_address(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
         use Func as F;
         match func {
+            F::Uuid => Ok(Value::from(self.uuid())),
             F::UuidShort => Ok(Value::UInt(self.uuid_short())),
+            F::InetAton => {
+                let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                match short_address(&t) {
+                    Some(address) => Ok(Value::UInt(address)),
+                    None => self.no_address(&t),
+                }
+            }
+            F::InetNtoa => {
+                let Some(n) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
+                Ok(u32::try_from(n).map_or(Value::Null, |n| Value::from(std::net::Ipv4Addr::from(n).to_string())))
+            }
+            F::IsUuid => {
+                let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
+                Ok(Value::bool(uuid_bytes(&t).is_some()))
+            }
             F::FormatBytes | F::FormatPicoTime => {
                 let Some(amount) = self.double_arg(&args[0])? else { return Ok(Value::Null) };
                 Ok(Value::from(if func == F::FormatBytes { format_bytes(amount) } else { format_pico_time(amount) }))
-            }
-            F::RandomBytes => {
-                let Some(length) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
-                if !(1..=RANDOM_BYTES_MAX).contains(&length) {
-                    return Err(codes::data_out_of_range("length", "random_bytes").into());
-                }
-                let mut bytes = vec![0; length as usize];
-                env::RealEntropy.fill(&mut bytes);
-                Ok(Value::bytes(bytes))
-            }
-            F::Benchmark => self.benchmark(args),
-            F::CurrentRole => Ok(Value::from(self.context.current_role())),
-            F::GetFormat => {
-                let Some(texts) = self.texts(args)? else { return Ok(Value::Null) };
-                Ok(get_format(&texts[0], &texts[1]).map_or(Value::Null, Value::from))
             }
             F::UuidToBin | F::BinToUuid => {
                 let Some(given) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -62,7 +60,7 @@ impl Exec<'_> {
                 let bytes: [u8; 16] = given.as_slice().try_into().map_err(|_| wrong())?;
                 Ok(Value::from(uuid_text(if swaps { unswapped(bytes) } else { bytes })))
             }
-            _ => {
+            F::Inet6Aton | F::Inet6Ntoa | F::IsIpv4 | F::IsIpv6 | F::IsIpv4Compat | F::IsIpv4Mapped => {
                 let Some(given) = self.text_arg(&args[0])? else {
                     // A number is no address even where it is NULL.
                     let is_asked = matches!(func, F::IsIpv4 | F::IsIpv6 | F::IsIpv4Compat | F::IsIpv4Mapped);
@@ -71,6 +69,7 @@ impl Exec<'_> {
                 let is_binary = planner::typing::is_string_class(&args[0].ty) && args[0].ty.collation == types::Collation::Binary;
                 Ok(address(func, &given, is_binary))
             }
+            _ => Err(not_answered(func)),
         }
     }
 
@@ -82,19 +81,46 @@ impl Exec<'_> {
         LAST_SHORT.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// BENCHMARK: the expression again and again, and then 0.
-    fn benchmark(&mut self, args: &[Expr]) -> Result<Value> {
-        let Some(count) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
-        if count < 0 {
-            self.warn(1411, format!("Incorrect count value: '{count}' for function benchmark"));
-            return Ok(Value::Null);
-        }
-        for _ in 0..count {
-            self.tick()?;
-            self.eval(&args[1])?;
-        }
-        Ok(Value::Int(0))
+    /// A version 1 UUID of the current time and a random node.
+    fn uuid(&mut self) -> String {
+        let ticks = (self.context.current_micros() as u64).wrapping_mul(10).wrapping_add(0x01b2_1dd2_1381_4000);
+        let mut bits = || (self.context.random() * 65_536.0) as u64;
+        let sequence = bits() & 0x3fff | 0x8000;
+        let node = (bits() << 32 | bits() << 16 | bits()) | 1 << 40;
+        let low_jitter = bits() & 7;
+        let ticks = ticks.wrapping_add(low_jitter);
+        format!(
+            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+            ticks & 0xffff_ffff,
+            ticks >> 32 & 0xffff,
+            ticks >> 48 & 0x0fff | 0x1000,
+            sequence,
+            node & 0xffff_ffff_ffff
+        )
     }
+
+    /// NULL with warning 1411 for a text that INET_ATON cannot read, or the error where a strict statement changes rows.
+    #[cold]
+    fn no_address(&mut self, text: &[u8]) -> Result<Value> {
+        let message = format!("Incorrect string value: ''{}'' for function inet_aton", String::from_utf8_lossy(text));
+        if self.changes_strictly() {
+            return Err(mysql_error::SqlError::with_message(1411, message).into());
+        }
+        self.warn(1411, message);
+        Ok(Value::Null)
+    }
+}
+
+/// The number of an address of four bytes, or of fewer parts: `127.1` is 127.0.0.1. Empty parts but the last are 0.
+fn short_address(text: &[u8]) -> Option<u64> {
+    let part =
+        |part: &[u8]| part.iter().try_fold(0, |n: u64, b| Some(n * 10 + u64::from(char::from(*b).to_digit(10)?)).filter(|n| *n < 256));
+    let parts: Vec<u64> = text.split(|byte| *byte == b'.').take(5).map(part).collect::<Option<_>>()?;
+    let (last, first) = parts.split_last().filter(|(_, first)| first.len() < 4)?;
+    if !text.last().is_some_and(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(first.iter().zip([24, 16, 8]).fold(*last, |address, (part, shift)| address | part << shift))
 }
 
 /// The functions of IPv4 and IPv6 addresses.
@@ -191,7 +217,7 @@ fn v6_text(bytes: [u8; 16]) -> String {
 }
 
 /// The bytes of a UUID as text: with dashes, without, or with dashes in braces.
-pub(super) fn uuid_bytes(text: &[u8]) -> Option<[u8; 16]> {
+fn uuid_bytes(text: &[u8]) -> Option<[u8; 16]> {
     let inner = text.strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
     let dashed = |text: &[u8]| text.len() == 36 && [8, 13, 18, 23].iter().all(|at| text[*at] == b'-');
     let digits: Vec<u8> = match (inner, text.len()) {
@@ -255,25 +281,6 @@ fn format_pico_time(picos: f64) -> String {
         Some((unit, name)) => with_unit(picos / unit, name),
         None => format!("{:3} ps", picos as i64),
     }
-}
-
-fn get_format(kind: &[u8], region: &[u8]) -> Option<&'static str> {
-    let region = String::from_utf8_lossy(region).to_ascii_uppercase();
-    let kind = String::from_utf8_lossy(kind).to_ascii_uppercase();
-    Some(match (kind.as_str(), region.as_str()) {
-        ("DATE", "USA") => "%m.%d.%Y",
-        ("DATE", "JIS" | "ISO") => "%Y-%m-%d",
-        ("DATE", "EUR") => "%d.%m.%Y",
-        ("DATE", "INTERNAL") => "%Y%m%d",
-        ("TIME", "USA") => "%h:%i:%s %p",
-        ("TIME", "JIS" | "ISO") => "%H:%i:%s",
-        ("TIME", "EUR") => "%H.%i.%s",
-        ("TIME", "INTERNAL") => "%H%i%s",
-        (_, "USA" | "EUR") => "%Y-%m-%d %H.%i.%s",
-        (_, "JIS" | "ISO") => "%Y-%m-%d %H:%i:%s",
-        (_, "INTERNAL") => "%Y%m%d%H%i%s",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

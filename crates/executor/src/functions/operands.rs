@@ -1,0 +1,55 @@
+//! What values are compared or stored as: functions that the binder puts in.
+
+use super::not_answered;
+use crate::convert;
+use crate::exec::Exec;
+use crate::run::Result;
+use planner::expr::Expr;
+use planner::func::Func;
+use types::{ByteString, Decimal, Value};
+
+impl Exec<'_> {
+    /// Calls one of them.
+    #[inline(never)]
+    pub(super) fn call_operand(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
+        use Func as F;
+        match func {
+            F::PadChar => {
+                let v = self.eval(&args[0])?;
+                Ok(match v {
+                    Value::Bytes(text) => Value::Bytes(padded(text, args[0].ty.length as usize)),
+                    other => other,
+                })
+            }
+            F::BareZero => Ok(match self.eval(&args[0])? {
+                Value::Decimal(d) if d.is_zero() => Value::Decimal(Decimal::ZERO),
+                other => other,
+            }),
+            F::TextMoment => Ok(match self.eval(&args[0])? {
+                Value::Bytes(text) => convert::moment_number(&text, &*self.context).map_or(Value::Null, Value::Double),
+                other => other,
+            }),
+            F::WholeOperand | F::DecimalOperand => Ok(match self.eval(&args[0])? {
+                Value::Bytes(text) => types::number_operand(&text, func == F::DecimalOperand).unwrap_or(Value::Bytes(text)),
+                other => other,
+            }),
+            F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
+            F::MomentOperand => Ok(match self.eval(&args[0])? {
+                Value::Int(digits) => types::moment_operand(digits).map_or(Value::Int(digits), Value::DateTime),
+                other => other,
+            }),
+            _ => Err(not_answered(func)),
+        }
+    }
+}
+
+/// A text with spaces up to so many characters.
+fn padded(text: ByteString, chars: usize) -> ByteString {
+    let own = text.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+    if own >= chars {
+        return text;
+    }
+    let mut padded = text.to_vec();
+    padded.resize(padded.len() + chars - own, b' ');
+    padded.into()
+}

@@ -1,0 +1,266 @@
+//! How a table is read: its access method, the ranges of its index, what is locked.
+
+use crate::explain::parts_used;
+use crate::expr::{Expr, Slot};
+use catalog::VirtualTableDef;
+use record::KeyRestore;
+use std::ops::Range;
+
+/// How rows are read and locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockMode {
+    /// Consistent read.
+    None,
+    /// FOR SHARE.
+    Share(LockWait),
+    /// FOR UPDATE and DML.
+    Exclusive(LockWait),
+}
+
+/// What to do when a row is locked by another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockWait {
+    /// Wait.
+    Block,
+    /// 3572.
+    NoWait,
+    /// Leave the row out.
+    SkipLocked,
+}
+
+/// Reads one table.
+#[derive(Debug)]
+pub struct TableNode {
+    /// Number of the node in the plan, for what the executor remembers of it.
+    pub id: u32,
+    /// Position in [`Plan::tables`](super::Plan::tables).
+    pub table: u32,
+    /// Alias, for EXPLAIN.
+    pub alias: Box<str>,
+    /// How.
+    pub access: Access,
+    /// How the used columns come back from the index's entries, when they all do: then rows are not fetched.
+    pub cover: Option<Box<KeyRestore>>,
+    /// What the index's entries are asked before their rows are fetched.
+    pub key_filter: Option<Box<KeyFilter>>,
+    /// (column, slot) of the columns that are used.
+    pub columns: Vec<(u32, Slot)>,
+    /// Condition on this table's row (may read outer slots).
+    pub filter: Option<Expr>,
+    /// The ranges that are read say all that the filter does, where they come out exact.
+    pub filter_is_ranges: bool,
+    /// Locking.
+    pub lock: LockMode,
+    /// Expected rows per execution, for EXPLAIN.
+    pub rows: f64,
+    /// Share of them that pass the filter, in percent, for EXPLAIN.
+    pub filtered: f64,
+    /// Indexes that could have been used, for EXPLAIN.
+    pub possible: Vec<u32>,
+    /// Stop after this many rows have passed (LIMIT pushed down); a hint for batch sizes.
+    pub rows_hint: Option<u64>,
+    /// DML target: the row's bytes go into this slot and its primary key into the next one.
+    pub keep_row: Option<Slot>,
+    /// Where it is looked up for each row of a nested loop: whether many of them may be looked up together.
+    pub key_batches: KeyBatches,
+}
+
+/// Whether the keys of many left rows are looked up together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyBatches {
+    /// One by one.
+    Never,
+    /// Where the left rows come by chunks.
+    ByCost,
+    /// The statement or the session asks for it: MySQL's batched key access.
+    Always,
+}
+
+/// A condition that the entries of a secondary index tell: part of the table's filter, which holds all the same.
+#[derive(Debug)]
+pub struct KeyFilter {
+    /// How its columns come back from an entry.
+    pub restore: KeyRestore,
+    /// (column, slot) of them.
+    pub columns: Vec<(u32, Slot)>,
+    /// The condition; it neither warns nor fails.
+    pub filter: Expr,
+}
+
+/// Reads a computed table.
+#[derive(Debug)]
+pub struct VirtualNode {
+    /// Its definition; the session makes the rows.
+    pub table: &'static VirtualTableDef,
+    /// Alias, for EXPLAIN.
+    pub alias: Box<str>,
+    /// (column, slot) of the columns that are used.
+    pub columns: Vec<(u32, Slot)>,
+    /// (position in the table's keys, values): the column is one of them. The conditions stay in a filter above.
+    pub keys: Vec<(u32, Vec<Expr>)>,
+    /// Expected rows per execution, for EXPLAIN.
+    pub rows: f64,
+}
+
+/// An access method.
+#[derive(Debug)]
+pub enum Access {
+    /// Every row, in primary key order.
+    Full {
+        /// Descending.
+        backward: bool,
+    },
+    /// Ranges of an index.
+    Index {
+        /// Position in the table's indexes.
+        index: u32,
+        /// Ranges; all of the index when `None`.
+        ranges: Option<RangeSpec>,
+        /// Descending.
+        backward: bool,
+        /// At most one row matches a given key (unique index, all parts by equality).
+        unique: bool,
+        /// Only the first (or last) row is wanted: MIN/MAX.
+        first_only: bool,
+    },
+    /// One entry, or two, of each group of entries that have the leading parts of an index in common; the index covers.
+    Groups(Groups),
+    /// Rows that several indexes find, fetched once each, in primary key order.
+    Merge {
+        /// Whether a row is in any arm, or in all.
+        kind: MergeKind,
+        /// What each index reads.
+        arms: Vec<MergeArm>,
+    },
+}
+
+/// Groups of entries that have the leading parts of an index in common, and what is read of each.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    /// Position in the table's indexes.
+    pub index: u32,
+    /// How many parts.
+    pub parts: u32,
+    /// Ranges of those parts: the groups in them are read, or all.
+    pub ranges: Option<RangeSpec>,
+    /// The filter asks for nothing but the parts in common.
+    pub alike: bool,
+    /// Ranges of the parts behind: the first that find a row count. Where there are none, all of a group, which is alike then.
+    pub within: Vec<RangeSpec>,
+    /// Which entries.
+    pub ends: GroupEnds,
+}
+
+impl Groups {
+    /// The parts that ranges bound behind those in common.
+    pub(crate) fn bounded_within(&self) -> Range<usize> {
+        let parts = self.parts as usize;
+        parts..parts + self.within.first().map_or(0, parts_used)
+    }
+
+    /// All parts that ranges bound.
+    pub(crate) fn bounded(&self) -> impl Iterator<Item = usize> {
+        (0..self.ranges.as_ref().map_or(0, parts_used)).chain(self.bounded_within())
+    }
+}
+
+/// Which entries of a group are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupEnds {
+    /// All in the ranges: a skip scan.
+    All,
+    /// The first.
+    First,
+    /// The last.
+    Last,
+    /// Both.
+    Both,
+}
+
+/// How indexes are merged; the names are those that EXPLAIN gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeKind {
+    /// In all arms.
+    Intersection,
+    /// In any arm, each of which comes in the order of the primary key.
+    Union,
+    /// In any arm.
+    SortUnion,
+}
+
+impl MergeKind {
+    /// The name that EXPLAIN gives.
+    pub fn name(self) -> &'static str {
+        match self {
+            MergeKind::Intersection => "intersect",
+            MergeKind::Union => "union",
+            MergeKind::SortUnion => "sort_union",
+        }
+    }
+}
+
+/// One of the indexes that are merged.
+#[derive(Clone, Debug)]
+pub struct MergeArm {
+    /// Position in the table's indexes.
+    pub index: u32,
+    /// Its ranges.
+    pub ranges: RangeSpec,
+}
+
+/// Ranges of an index: a disjunction.
+#[derive(Clone, Debug)]
+pub struct RangeSpec {
+    /// Alternatives; their union is read.
+    pub any: Vec<PrefixRange>,
+}
+
+impl RangeSpec {
+    /// Whether it is one value for each of the leading parts.
+    pub fn is_point(&self) -> bool {
+        matches!(self.any.as_slice(), [only] if only.interval.is_none() && only.points.iter().all(|p| p.len() == 1))
+    }
+
+    /// The bounds.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.any.iter().flat_map(|prefix| {
+            let points = prefix.points.iter().flatten().map(|point| &point.value);
+            let intervals = prefix.interval.iter().flat_map(|interval| {
+                let bounds = interval.low.iter().chain(&interval.high).map(|(bound, _)| bound);
+                bounds.chain(interval.like.iter().map(|(pattern, _)| pattern))
+            });
+            points.chain(intervals)
+        })
+    }
+}
+
+/// Bounds on the leading parts of an index.
+#[derive(Clone, Debug, Default)]
+pub struct PrefixRange {
+    /// For each leading part the values it may have (one: equality; more: IN).
+    pub points: Vec<Vec<Point>>,
+    /// Bounds on the next part.
+    pub interval: Option<Interval>,
+}
+
+/// A value an index part may have.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Value.
+    pub value: Expr,
+    /// NULL is a value (IS NULL, `<=>`); else NULL matches nothing.
+    pub null_safe: bool,
+}
+
+/// Bounds on one index part; the tightest of each side counts.
+#[derive(Clone, Debug, Default)]
+pub struct Interval {
+    /// Lower bounds: value, included.
+    pub low: Vec<(Expr, bool)>,
+    /// Upper bounds: value, included.
+    pub high: Vec<(Expr, bool)>,
+    /// LIKE pattern with its escape: its literal prefix bounds both sides.
+    pub like: Option<(Expr, Option<char>)>,
+    /// NULL is left out although no lower bound says so.
+    pub not_null: bool,
+}
