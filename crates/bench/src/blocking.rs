@@ -133,6 +133,6 @@ fn block_on<F: Future>(link: &Link, future: F, deadline: Option<Instant>) -> Opt
         let mut fds = [PollFd::new(&fd, flags)];
         // An interrupted wait is one that ended early; the link says what there is.
         let _ = poll(&mut fds, timeout.as_ref());
-        link.ready(&mut buffer);
+        link.ready(&mut buffer, false);
     }
 }

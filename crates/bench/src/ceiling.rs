@@ -27,6 +27,7 @@ use protocol::{Capabilities, ColumnDefinition, ColumnType, Greeting, HandshakeRe
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use sync::atomic::{AtomicU32, Ordering};
@@ -91,10 +92,18 @@ pub fn listen(options: &CeilingOptions) -> Result<Listener, String> {
     TcpListener::bind(addresses.as_slice()).map(Listener::Tcp).map_err(failed)
 }
 
-/// A file left by a server that has ended is replaced; one with a listener is not.
+/// A socket left by a server that has ended is replaced; one with a listener is not, nor what is no socket.
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "what is there is no socket"));
+            }
+            // Only one that refuses has no listener; others may not let this process in.
+            match UnixStream::connect(path) {
+                Err(refusal) if refusal.kind() == io::ErrorKind::ConnectionRefused => {}
+                _ => return Err(error),
+            }
             std::fs::remove_file(path)?;
             UnixListener::bind(path)
         }

@@ -135,8 +135,9 @@ impl Link {
         wire.sent = 0;
     }
 
-    /// The socket is ready: sends what is left, receives into `buffer` and takes what has come. Whether the task may go on.
-    pub fn ready(&self, buffer: &mut [u8]) -> bool {
+    /// The socket is ready: sends what is left, receives into `buffer` and takes what has come; to the connection's end when that has come,
+    /// too, because nothing tells of it again. Whether the task may go on.
+    pub fn ready(&self, buffer: &mut [u8], has_ended: bool) -> bool {
         let mut wire = self.state.borrow_mut();
         let was_sending = wire.sent < wire.out.len();
         if was_sending {
@@ -153,7 +154,7 @@ impl Link {
                         wire.lost.get_or_insert_with(|| MALFORMED.to_owned());
                         break;
                     }
-                    if count < buffer.len() {
+                    if count < buffer.len() && !has_ended {
                         break;
                     }
                 }

@@ -198,23 +198,27 @@ impl Reactor {
             Err(error) => return Err(format!("epoll: {error}")),
         }
         for index in 0..self.events.len() {
-            match self.events[index].data.u64() {
+            let event = self.events[index];
+            match event.data.u64() {
                 CALLED => drop(rustix::io::read(&self.call.0, &mut [0; 8])),
                 ALARM => {
                     let _ = rustix::io::read(&self.alarm, &mut [0; 8]);
                     self.alarm_at = None;
                 }
-                at => self.arrived(at as usize),
+                at => {
+                    let flags = event.flags;
+                    self.arrived(at as usize, flags.intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR));
+                }
             }
         }
         self.poll_due();
         Ok(())
     }
 
-    fn arrived(&mut self, at: usize) {
+    fn arrived(&mut self, at: usize, has_ended: bool) {
         let Some(slot) = &self.slots[at] else { return };
         let link = slot.seat.link.borrow().clone();
-        if link.is_some_and(|link| link.ready(&mut self.buffer)) {
+        if link.is_some_and(|link| link.ready(&mut self.buffer, has_ended)) {
             self.replies += 1;
             self.poll(at);
         }
@@ -245,6 +249,29 @@ mod tests {
             reactor.turn(1000).expect("a turn");
         }
         assert_eq!(*order.borrow(), [(3, true), (6, true), (9, true)]);
+    }
+
+    #[test]
+    fn an_end_that_comes_with_bytes_is_seen() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("a port").port();
+        let to = Endpoint::Tcp(SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, port).into());
+        let mut reactor = Reactor::new(Call::new().expect("a call")).expect("a reactor");
+        let why = Rc::new(RefCell::new(String::new()));
+        let told = Rc::clone(&why);
+        reactor.spawn(|seat| async move {
+            let link = seat.connect(&to, None).expect("a link");
+            *told.borrow_mut() = link.done().await.expect_err("half a greeting");
+        });
+        // Half a packet and the end, before the reactor looks.
+        let (mut stream, _) = listener.accept().expect("the link");
+        std::io::Write::write_all(&mut stream, &[80, 0, 0, 0, 10, 56]).expect("written");
+        drop(stream);
+        let patience = Instant::now() + Duration::from_secs(30);
+        while reactor.running() > 0 && Instant::now() < patience {
+            reactor.turn(100).expect("a turn");
+        }
+        assert_eq!((reactor.running(), why.borrow().as_str()), (0, "the server closed the connection"));
     }
 
     #[test]

@@ -54,6 +54,11 @@ fn a_unix_socket_serves_and_names_its_process() {
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     let address = path.to_str().expect("a name");
     let options = CeilingOptions { listen: address.parse().expect("an address") };
+    let file = directory.join("data");
+    std::fs::write(&file, "data").expect("written");
+    let at_file = CeilingOptions { listen: file.to_str().expect("a name").parse().expect("an address") };
+    assert!(ceiling::listen(&at_file).is_err_and(|why| why.contains("what is there is no socket")), "a file");
+    assert_eq!(std::fs::read(&file).expect("still there"), b"data");
     let listener = ceiling::listen(&options).expect("a socket");
     assert!(ceiling::listen(&options).is_err_and(|why| why.contains("in use")), "two at one path");
     std::thread::spawn(move || ceiling::accept(&listener, || ()));

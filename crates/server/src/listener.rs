@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -80,7 +81,7 @@ impl Listeners {
         }
         let unix = match socket {
             Some(path) => {
-                Some((bind_unix(path).map_err(|error| ListenError { place: path.display().to_string(), error })?, path.to_owned()))
+                Some((listen_unix(path).map_err(|error| ListenError { place: path.display().to_string(), error })?, path.to_owned()))
             }
             None => None,
         };
@@ -169,19 +170,57 @@ fn drain_unix<S: Service>(listener: &UnixListener, front: &Arc<Front<S>>) -> Opt
     drain(listener, |client| front.serve(client, ClientAddress::Unix))
 }
 
-/// Binds a unix socket. A file left by a server that died is replaced; one with a listener is not.
-fn bind_unix(path: &Path) -> io::Result<UnixListener> {
-    let listener = match UnixListener::bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            if UnixStream::connect(path).is_ok() {
-                return Err(error);
-            }
-            std::fs::remove_file(path)?;
-            UnixListener::bind(path)?
-        }
-        other => other?,
-    };
+/// Binds a unix socket and lets many wait there.
+fn listen_unix(path: &Path) -> io::Result<UnixListener> {
+    let listener = bind_unix(path)?;
     listener.set_nonblocking(true)?;
     rustix::net::listen(&listener, BACKLOG)?;
     Ok(listener)
+}
+
+/// A socket left by a server that died is replaced; one with a listener is not, nor what is no socket.
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    match UnixListener::bind(path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "what is there is no socket"));
+            }
+            // Only one that refuses has no listener; others may not let this process in.
+            match UnixStream::connect(path) {
+                Err(refusal) if refusal.kind() == io::ErrorKind::ConnectionRefused => {}
+                _ => return Err(error),
+            }
+            std::fs::remove_file(path)?;
+            UnixListener::bind(path)
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_socket_that_nobody_listens_at_is_replaced() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("s");
+        let bind = || Listeners::bind("127.0.0.1", 0, Some(&path)).map_err(|error| error.to_string());
+        std::fs::write(&path, "data").expect("written");
+        assert!(bind().expect_err("a file").contains("what is there is no socket"));
+        assert_eq!(std::fs::read(&path).expect("still there"), b"data");
+        std::fs::remove_file(&path).expect("removed");
+        std::os::unix::fs::symlink(dir.path().join("nothing"), &path).expect("a link");
+        assert!(bind().expect_err("a link").contains("what is there is no socket"));
+        std::fs::remove_file(&path).expect("removed");
+        // Whoever listens here does not take streams: the connect fails, but is not refused.
+        let other = std::os::unix::net::UnixDatagram::bind(&path).expect("a socket");
+        assert!(bind().expect_err("of another kind").contains("is in use"));
+        drop(other);
+        std::fs::remove_file(&path).expect("removed");
+        drop(UnixListener::bind(&path).expect("a socket"));
+        let first = bind().expect("what is left is replaced");
+        assert!(bind().expect_err("two at one path").contains("is in use"));
+        drop(first);
+    }
 }

@@ -248,7 +248,8 @@ fn check_memory(settings: &Settings, config: &EngineConfig) -> Result<(), Failur
         let why = if set == 0 { " (nine tenths of what the machine or the control group has)" } else { "" };
         format!("of {MEMORY_LIMIT}, {limit} MiB{why}, the buffer pool takes {pool} MiB and the log {log} MiB")
     };
-    if pool + log > limit {
+    // A pool of any size may have been asked for.
+    if pool.checked_add(log).is_none_or(|both| both > limit) {
         return Err(format!("{}: choose a smaller --buffer-pool-size or a larger limit", told()).into());
     }
     if limit - pool - log < WORKING_BYTES_MIN {

@@ -5,9 +5,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 use engine::Mechanisms;
 use serde::Deserialize;
+
+use crate::client::connection::Place;
 
 /// An OLTP database server that speaks the MySQL protocol.
 #[derive(Debug, Parser)]
@@ -92,21 +95,72 @@ pub struct ServeOptions {
     pub without: Vec<String>,
 }
 
-/// Where a server is, for the commands that talk to one; the short ones are those of the `mysql` client.
-#[derive(Debug, Clone, Args)]
+/// Where a server is and who asks, for the commands that talk to one.
+#[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// Server's host; `localhost` with -S means the socket
+    /// Where.
+    pub place: Place,
+    /// User.
+    pub user: String,
+}
+
+/// The options that [`ServerOptions`] are made of; the short ones are those of the `mysql` client.
+#[derive(Debug, Args)]
+struct ServerArguments {
+    /// Server's host; `localhost` with -S means the socket, another host means itself
     #[arg(short = 'h', long, env = "ALTIPLANO_HOST", default_value = "127.0.0.1")]
-    pub host: String,
+    host: String,
     /// Server's port
     #[arg(short = 'P', long, env = "ALTIPLANO_PORT", default_value_t = 3306)]
-    pub port: u16,
+    port: u16,
     /// Unix socket instead of host and port
     #[arg(short = 'S', long, env = "ALTIPLANO_SOCKET")]
-    pub socket: Option<PathBuf>,
+    socket: Option<PathBuf>,
     /// User
     #[arg(short, long, env = "ALTIPLANO_USER", default_value = "root")]
-    pub user: String,
+    user: String,
+}
+
+impl ServerArguments {
+    /// The socket, or host and port: what the command line names goes before what the environment does, and a host that is not this one has
+    /// no socket here.
+    fn place(self, matches: &ArgMatches) -> Place {
+        let is_from = |option, source| matches.value_source(option) == Some(source);
+        let by_line = |option| is_from(option, ValueSource::CommandLine);
+        let is_here = self.host == "localhost";
+        let is_elsewhere = |source| is_from("host", source) && !is_here;
+        let tcp = if by_line("socket") {
+            is_elsewhere(ValueSource::CommandLine)
+        } else {
+            by_line("port") || is_elsewhere(ValueSource::CommandLine) || is_elsewhere(ValueSource::EnvVariable)
+        };
+        match self.socket {
+            Some(path) if !tcp => Place::Unix(path),
+            _ => Place::Tcp(self.host, self.port),
+        }
+    }
+}
+
+impl FromArgMatches for ServerOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = ServerArguments::from_arg_matches(matches)?;
+        Ok(Self { user: given.user.clone(), place: given.place(matches) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for ServerOptions {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        ServerArguments::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        ServerArguments::augment_args_for_update(command)
+    }
 }
 
 /// Options of `sql`; the short ones are those of the `mysql` client.
@@ -117,7 +171,7 @@ pub struct SqlOptions {
     #[command(flatten)]
     pub server: ServerOptions,
     /// Password; asked for when the option has no value
-    #[arg(short, long, env = "ALTIPLANO_PASSWORD", num_args = 0..=1, default_missing_value = "", require_equals = false)]
+    #[arg(short, long, env = "ALTIPLANO_PASSWORD", num_args = 0..=1, default_missing_value = "", require_equals = false, hide_env_values = true)]
     pub password: Option<String>,
     /// Run these statements and leave
     #[arg(short, long, value_name = "SQL")]
@@ -259,6 +313,15 @@ impl fmt::Display for BadSettings {
 
 impl std::error::Error for BadSettings {}
 
+/// Variables that tell what options are in force, and these options: set as variables they would only be shown.
+const HAVE_OPTIONS: [(&str, &str); 5] = [
+    ("bind_address", "bind"),
+    ("datadir", "data-dir"),
+    ("innodb_buffer_pool_size", "buffer-pool-size"),
+    ("port", "port"),
+    ("socket", "socket"),
+];
+
 impl ServeOptions {
     /// Fills what is not given from the environment's `ALTIPLANO_SET_…`, the settings file, and the defaults.
     pub fn resolve(self, environment: impl Iterator<Item = (String, String)>) -> Result<Settings, BadSettings> {
@@ -286,6 +349,10 @@ impl ServeOptions {
         }
         if let Some(directory) = self.log_archive {
             variables.insert("altiplano_log_archive".to_owned(), directory.display().to_string());
+        }
+        if let Some((name, option)) = HAVE_OPTIONS.iter().find(|(name, _)| variables.contains_key(*name)) {
+            let (value, variable) = (&variables[*name], option.replace('-', "_").to_ascii_uppercase());
+            return Err(BadSettings(format!("--set {name}={value}: it has an option of its own, --{option} or ALTIPLANO_{variable}")));
         }
         let mut mechanisms = Mechanisms::default();
         if let Some(unknown) = self.without.iter().find(|name| !mechanisms.switch_off(name.trim())) {
@@ -395,12 +462,27 @@ mod tests {
         else {
             panic!("not sql")
         };
-        assert_eq!((sql.server.host.as_str(), sql.server.port, sql.server.user.as_str()), ("db", 13306, "bench"));
+        assert_eq!((sql.server.place, sql.server.user.as_str()), (Place::Tcp("db".to_owned(), 13306), "bench"));
         assert_eq!(
             (sql.password.as_deref(), sql.execute.as_deref(), sql.database.as_deref()),
             (Some("secret"), Some("SELECT 1"), Some("test"))
         );
         assert!(CommandLine::try_parse_from(["altiplano", "--set", "nonsense"]).is_err());
+    }
+
+    #[test]
+    fn variables_that_have_options_are_not_set() {
+        for (arguments, environment, expect) in [
+            (&["--set", "port=4444"][..], "ALTIPLANO_X", "--set port=4444: it has an option of its own, --port or ALTIPLANO_PORT"),
+            (&["--set", "innodb-buffer-pool-size=1G"], "ALTIPLANO_X", "--buffer-pool-size or ALTIPLANO_BUFFER_POOL_SIZE"),
+            (&["--set", "datadir=/nowhere"], "ALTIPLANO_X", "--data-dir or ALTIPLANO_DATA_DIR"),
+            (&["--set", "socket=/tmp/x"], "ALTIPLANO_X", "--socket or ALTIPLANO_SOCKET"),
+            (&[], "ALTIPLANO_SET_BIND_ADDRESS", "--bind or ALTIPLANO_BIND"),
+        ] {
+            let environment = [(environment.to_owned(), "v".to_owned())];
+            let error = parse(arguments).serve.resolve(environment.into_iter()).expect_err("not so").to_string();
+            assert!(error.contains(expect), "{arguments:?}: {error}");
+        }
     }
 
     #[test]

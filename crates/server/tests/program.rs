@@ -103,6 +103,7 @@ fn bad_settings_are_told_in_one_line() {
         ("port = 3307\nbind = = 3", "altiplano.toml, line 2: "),
         ("\n\nport = \"x\"", "line 3: invalid type"),
         ("[set]\nmax_connections = [1]", "variable `max_connections` must be"),
+        ("[set]\nport = 3307", "--set port=3307: it has an option of its own, --port or ALTIPLANO_PORT"),
         ("[set]\nnosuch = 1", "Unknown system variable 'nosuch'"),
     ] {
         std::fs::write(&toml, text).expect("written");
@@ -122,6 +123,10 @@ fn bad_settings_are_told_in_one_line() {
         (&["serve", "--port", "0", "--data-dir", data, "--set", "max_connections=abc"], "max_connections"),
         (&["serve", "--port", "0", "--data-dir", data, "--config", "/nosuch.toml"], "/nosuch.toml: No such file"),
         (&["serve", "--port", "0", "--data-dir", "/proc/nosuch"], "cannot make /proc/nosuch"),
+        (
+            &["serve", "--port", "0", "--data-dir", data, "--buffer-pool-size", "18446744073709551615"],
+            "choose a smaller --buffer-pool-size",
+        ),
         (&["serve", "--port", "0", "--data-dir", data, "--bind", "192.0.2.1"], "cannot listen on 192.0.2.1"),
     ] {
         let complaint = one_line(&altiplano().args(arguments).output().expect("it ran"));
@@ -213,4 +218,74 @@ fn the_client_runs_statements_from_everywhere() {
     let (code, _, complaint) = sql(&["-e", "WHO"], "");
     assert_eq!(code, Some(1));
     assert!(complaint.contains("cannot connect"), "{complaint}");
+}
+
+#[test]
+fn the_command_line_says_which_server_before_the_environment_does() {
+    const SOCKET: (&str, &str) = ("ALTIPLANO_SOCKET", "/nosuch/e");
+    const HOST: (&str, &str) = ("ALTIPLANO_HOST", "127.0.0.1");
+    const PORT: (&str, &str) = ("ALTIPLANO_PORT", "1");
+    for (arguments, environment, place) in [
+        (&[][..], &[SOCKET][..], "/nosuch/e"),
+        (&[], &[SOCKET, PORT], "/nosuch/e"),
+        (&[], &[SOCKET, PORT, HOST], "127.0.0.1:1"),
+        (&["-h", "127.0.0.1", "-P", "1"], &[SOCKET], "127.0.0.1:1"),
+        (&["-P", "1"], &[SOCKET], "127.0.0.1:1"),
+        (&["-h", "127.0.0.1"], &[SOCKET, PORT], "127.0.0.1:1"),
+        (&["-h", "localhost"], &[SOCKET, HOST], "/nosuch/e"),
+        (&["-S", "/nosuch/o"], &[SOCKET, HOST, PORT], "/nosuch/o"),
+        (&["-S", "/nosuch/o", "-h", "localhost", "-P", "1"], &[SOCKET], "/nosuch/o"),
+        (&["-S", "/nosuch/o", "-h", "127.0.0.1", "-P", "1"], &[], "127.0.0.1:1"),
+    ] {
+        for command in [&["sql", "-e", "SELECT 1"][..], &["backup", "--to", "/nosuch/to"]] {
+            let output = altiplano().args(command).args(arguments).envs(environment.iter().copied()).output().expect("it ran");
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            assert!(complaint.contains(&format!("cannot connect to {place}: ")), "{arguments:?} {environment:?}: {complaint}");
+        }
+    }
+}
+
+#[test]
+fn help_shows_no_password() {
+    for arguments in [&["sql"][..], &["backup"], &["bench", "run"], &["bench", "prepare"]] {
+        let output = altiplano().args(arguments).arg("--help").env("ALTIPLANO_PASSWORD", "hush").env("MYSQL_PWD", "hush").output();
+        let help = String::from_utf8(output.expect("it ran").stdout).expect("text");
+        assert!(help.contains("--password") && !help.contains("hush"), "{help}");
+    }
+}
+
+#[test]
+fn the_client_loads_dumps_as_they_are() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (mut server, port, _log) = start(dir.path());
+    let sql = |arguments: &[&str], input: &[u8]| {
+        let file = dir.path().join("input.sql");
+        std::fs::write(&file, input).expect("written");
+        let output = altiplano()
+            .args(["sql", "-N", "-P", &port.to_string()])
+            .args(arguments)
+            .stdin(std::fs::File::open(&file).expect("the input"))
+            .output()
+            .expect("it ran");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let dump = b"\xef\xbb\xbf-- a dump\n\nCREATE DATABASE d;\n-- its table\nuse d\nCREATE TABLE t (id INT PRIMARY KEY, b BLOB);\n\
+        /* its\n rows */\nDELIMITER //\nINSERT INTO t VALUES (1, _binary '\xff\xfe\x80a;b')//\n# and back\nDELIMITER ;\n\
+        SELECT HEX(b) FROM t;\n-- Dump completed\n";
+    assert_eq!(sql(&[], dump), (Some(0), "FFFE80613B62\n".to_owned(), String::new()));
+    // A wish that fails ends the run as a statement does.
+    let (code, output, complaint) = sql(&[], b"use nosuch\nSELECT 1;");
+    assert_eq!((code, output.as_str()), (Some(1), ""));
+    assert!(complaint.starts_with("ERROR 1049"), "{complaint}");
+    assert_eq!(sql(&["-f"], b"use nosuch\nSELECT 1;").1, "1\n");
+    // A file that is not there, among other statements of one text.
+    let load =
+        b"SET GLOBAL local_infile = 1;\nDELIMITER //\nSELECT 4; LOAD DATA LOCAL INFILE '/nosuch' INTO TABLE d.t; SELECT 5; SELECT 6//\n\
+        SELECT 7//";
+    let (code, output, complaint) = sql(&["-f", "--local-infile"], load);
+    assert_eq!((code, output.as_str()), (Some(1), "4\n5\n6\n7\n"), "{complaint}");
+    assert!(complaint.starts_with("ERROR 2068") && complaint.lines().count() == 1, "{complaint}");
+    signal(&server, rustix::process::Signal::TERM);
+    assert!(server.wait().expect("it ends").success());
 }

@@ -1,12 +1,13 @@
 //! A client connection: connect, log in, run statements.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::options::ServerOptions;
 use protocol::auth::{self, Challenge};
 use protocol::codec::Bytes;
 use protocol::command::byte;
@@ -23,16 +24,6 @@ pub enum Place {
     Tcp(String, u16),
     /// Unix socket.
     Unix(PathBuf),
-}
-
-impl Place {
-    /// What the options of a command say.
-    pub fn of(options: &ServerOptions) -> Place {
-        match &options.socket {
-            Some(path) => Place::Unix(path.clone()),
-            None => Place::Tcp(options.host.clone(), options.port),
-        }
-    }
 }
 
 impl fmt::Display for Place {
@@ -273,23 +264,36 @@ impl ClientConnection {
     }
 
     /// Runs statement text; one outcome for each statement in it, as far as they succeed. `each` gets them one by one.
-    pub fn query(&mut self, sql: &str, mut each: impl FnMut(Outcome)) -> Result<(), ClientError> {
-        self.command(byte::QUERY, sql.as_bytes())?;
+    ///
+    /// A file that cannot be sent is an error, too, but only of its own statement: the server carries out those behind it, and their outcomes
+    /// are read before it is told.
+    pub fn query(&mut self, sql: &[u8], mut each: impl FnMut(Outcome)) -> Result<(), ClientError> {
+        self.command(byte::QUERY, sql)?;
+        let mut unsent: Option<ClientError> = None;
         loop {
-            let payload = self.receive()?;
+            let mut is_unsent = false;
+            let mut payload = self.receive()?;
+            if let Some((&INFILE_HEADER, name)) = payload.split_first() {
+                let complaint = self.upload(name)?;
+                is_unsent = complaint.is_some();
+                unsent = unsent.or(complaint);
+                payload = self.receive()?;
+            }
             let (outcome, status) = match payload.first() {
-                Some(&ERR_HEADER) => return Err(server_error(&payload)?),
-                Some(&OK_HEADER) => self.done(&payload)?,
-                Some(&INFILE_HEADER) => {
-                    self.upload(&payload[1..])?;
-                    continue;
+                Some(&ERR_HEADER) => {
+                    let error = server_error(&payload)?;
+                    return Err(unsent.unwrap_or(error));
                 }
+                Some(&OK_HEADER) => self.done(&payload)?,
                 Some(_) => self.rows(&payload)?,
                 None => return Err(protocol::Malformed.into()),
             };
-            each(outcome);
+            // The server's own reply to an empty file is overtaken by the reason for it.
+            if !is_unsent {
+                each(outcome);
+            }
             if !status.contains(ServerStatus::MORE_RESULTS_EXISTS) {
-                return Ok(());
+                return unsent.map_or(Ok(()), Err);
             }
         }
     }
@@ -361,39 +365,36 @@ impl ClientConnection {
         }
     }
 
-    /// Sends a file, or nothing when that is not allowed or the file cannot be read; the server then says so.
-    fn upload(&mut self, name: &[u8]) -> Result<(), ClientError> {
-        let path = PathBuf::from(String::from_utf8_lossy(name).into_owned());
-        let mut complaint = None;
-        if !self.local_infile {
-            complaint = Some("LOAD DATA LOCAL is off; start the client with --local-infile".to_owned());
+    /// Sends a file, or nothing when that is not allowed or the file cannot be read, and why. The server's reply follows.
+    fn upload(&mut self, name: &[u8]) -> Result<Option<ClientError>, ClientError> {
+        let complaint = if self.local_infile {
+            let path = Path::new(OsStr::from_bytes(name));
+            self.send_file(path)?.map(|error| format!("{}: {error}", path.display()))
         } else {
-            match std::fs::File::open(&path) {
-                Ok(mut file) => {
-                    let mut piece = vec![0; 1 << 20];
-                    loop {
-                        match file.read(&mut piece) {
-                            Ok(0) => break,
-                            Ok(count) => {
-                                self.out.packet(&piece[..count]);
-                                self.send()?;
-                            }
-                            Err(error) => {
-                                complaint = Some(format!("{}: {error}", path.display()));
-                                break;
-                            }
-                        }
-                    }
-                }
-                Err(error) => complaint = Some(format!("{}: {error}", path.display())),
-            }
-        }
+            Some("LOAD DATA LOCAL is off; start the client with --local-infile".to_owned())
+        };
         self.out.packet(b"");
         self.send()?;
-        let Some(message) = complaint else { return Ok(()) };
-        // The server's own reply to the empty file is overtaken by the reason for it.
-        self.receive()?;
-        Err(ClientError::Server { code: 2068, sql_state: "HY000".to_owned(), message })
+        Ok(complaint.map(|message| ClientError::Server { code: 2068, sql_state: "HY000".to_owned(), message }))
+    }
+
+    /// Sends what a file holds; why it could not be read.
+    fn send_file(&mut self, path: &Path) -> Result<Option<io::Error>, ClientError> {
+        let mut file = match std::fs::File::open(path) {
+            Ok(file) => file,
+            Err(error) => return Ok(Some(error)),
+        };
+        let mut piece = vec![0; 1 << 20];
+        loop {
+            match file.read(&mut piece) {
+                Ok(0) => return Ok(None),
+                Ok(count) => {
+                    self.out.packet(&piece[..count]);
+                    self.send()?;
+                }
+                Err(error) => return Ok(Some(error)),
+            }
+        }
     }
 
     fn command(&mut self, command: u8, argument: &[u8]) -> Result<(), ClientError> {

@@ -7,10 +7,10 @@ use std::time::Instant;
 use rustyline::error::ReadlineError;
 use rustyline::{DefaultEditor, config::Configurer};
 
-use super::connection::{ClientConnection, ClientError, Outcome, Place, Target};
+use super::connection::{ClientConnection, ClientError, Outcome, Target};
 use super::statements::{Ending, Inside, Splitter};
 use super::table::{self, Style};
-use crate::options::SqlOptions;
+use crate::options::{ServerOptions, SqlOptions};
 
 const HELP: &str = "\
 Statements end with ; or \\g (table) or \\G (one line per column). Also:
@@ -33,9 +33,13 @@ enum Wish<'a> {
     Use(&'a str),
 }
 
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The wish in a line, if it is one. Words are taken only where a statement may begin.
-fn wish(line: &str) -> Option<Wish<'_>> {
-    let line = line.trim();
+fn wish<'a>(line: &'a [u8], delimiter: &[u8]) -> Option<Wish<'a>> {
+    let has_delimiter = !delimiter.is_empty() && line.windows(delimiter.len()).any(|bytes| bytes == delimiter);
+    let line = std::str::from_utf8(line).ok()?.trim();
     let (word, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let argument = argument.trim();
     let word = word.trim_end_matches(';').to_ascii_lowercase();
@@ -48,8 +52,18 @@ fn wish(line: &str) -> Option<Wish<'_>> {
         ("\\d" | "delimiter", delimiter) if !delimiter.is_empty() => Wish::Delimiter(delimiter),
         ("\\." | "source", file) if !file.is_empty() => Wish::Source(file.trim_end_matches(';').trim()),
         ("\\u", database) if !database.is_empty() => Wish::Use(database.trim_end_matches(';').trim()),
+        // With a delimiter it is a statement like others.
+        ("use", database) if !has_delimiter && is_name(database) => Wish::Use(database),
         _ => return None,
     })
+}
+
+/// Whether a text is one name, plain or quoted.
+fn is_name(text: &str) -> bool {
+    match text.strip_prefix('`').and_then(|text| text.strip_suffix('`')) {
+        Some(quoted) => !quoted.is_empty() && !quoted.contains('`'),
+        None => !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$') || c >= '\u{80}'),
+    }
 }
 
 struct Shell {
@@ -79,8 +93,8 @@ fn start(options: SqlOptions) -> Result<i32, ClientError> {
         Some(text) if text.is_empty() && io::stdin().is_terminal() => ask_password()?,
         other => other.unwrap_or_default(),
     };
-    let place = Place::of(&options.server);
-    let target = Target { place, user: options.server.user, password, database: options.database, local_infile: options.local_infile };
+    let ServerOptions { place, user } = options.server;
+    let target = Target { place, user, password, database: options.database, local_infile: options.local_infile };
     let connection = ClientConnection::connect(&target)?;
     let tables = options.table || (!options.batch && io::stdout().is_terminal());
     let mut shell = Shell {
@@ -126,27 +140,34 @@ impl Shell {
     fn run_stream(&mut self, input: impl BufRead) -> bool {
         let mut splitter = Splitter::default();
         let mut fine = true;
-        for line in input.split(b'\n') {
+        for (index, line) in input.split(b'\n').enumerate() {
             let line = match line {
-                Ok(line) => String::from_utf8_lossy(&line).into_owned(),
+                Ok(line) => line,
                 Err(error) => {
                     eprintln!("cannot read: {error}");
                     return false;
                 }
             };
+            let line = if index == 0 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line) } else { &line };
             if splitter.is_empty()
-                && let Some(wish) = wish(&line)
+                && let Some(wish) = wish(line, &splitter.delimiter)
             {
+                // Comments that wait are of no use to it.
                 splitter.clear();
                 match wish {
                     Wish::Quit => return fine,
-                    Wish::Delimiter(delimiter) => splitter.delimiter = delimiter.to_owned(),
-                    other => fine &= self.fulfil(&other),
+                    Wish::Delimiter(delimiter) => splitter.delimiter = delimiter.as_bytes().to_vec(),
+                    other if !self.fulfil(&other) => {
+                        fine = false;
+                        if !self.force {
+                            return false;
+                        }
+                    }
+                    _ => {}
                 }
                 continue;
             }
-            splitter.push(&line);
-            splitter.push("\n");
+            splitter.push_line(line);
             while let Some((statement, ending)) = splitter.take_statement() {
                 if !self.run_statement(&statement, ending) {
                     fine = false;
@@ -185,8 +206,8 @@ impl Shell {
             let prompt = match splitter.inside() {
                 _ if splitter.is_empty() => "altiplano> ",
                 Inside::Statement => "        -> ",
-                Inside::Quote('\'') => "        '> ",
-                Inside::Quote('"') => "        \"> ",
+                Inside::Quote(b'\'') => "        '> ",
+                Inside::Quote(b'"') => "        \"> ",
                 Inside::Quote(_) => "        `> ",
                 Inside::Comment => "       /*> ",
             };
@@ -201,13 +222,14 @@ impl Shell {
             };
             typed.push_str(&line);
             if splitter.is_empty()
-                && let Some(wish) = wish(&line)
+                && let Some(wish) = wish(line.as_bytes(), &splitter.delimiter)
             {
+                splitter.clear();
                 // History is a convenience; a full disk must not end the session.
                 let _ = editor.add_history_entry(std::mem::take(&mut typed));
                 match wish {
                     Wish::Quit => break,
-                    Wish::Delimiter(delimiter) => splitter.delimiter = delimiter.to_owned(),
+                    Wish::Delimiter(delimiter) => splitter.delimiter = delimiter.as_bytes().to_vec(),
                     other => {
                         self.fulfil(&other);
                     }
@@ -220,8 +242,7 @@ impl Shell {
                 continue;
             }
             typed.push('\n');
-            splitter.push(&line);
-            splitter.push("\n");
+            splitter.push_line(line.as_bytes());
             while let Some((statement, ending)) = splitter.take_statement() {
                 self.run_statement(&statement, ending);
             }
@@ -253,7 +274,8 @@ impl Shell {
                 }
             },
             Wish::Use(database) => {
-                return self.run_statement(&format!("USE `{}`", database.trim_matches('`').replace('`', "``")), Ending::Table);
+                let statement = format!("USE `{}`", database.trim_matches('`').replace('`', "``"));
+                return self.run_statement(statement.as_bytes(), Ending::Table);
             }
             Wish::Quit | Wish::Clear | Wish::Delimiter(_) => {}
         }
@@ -274,7 +296,7 @@ impl Shell {
         }
     }
 
-    fn run_statement(&mut self, sql: &str, ending: Ending) -> bool {
+    fn run_statement(&mut self, sql: &[u8], ending: Ending) -> bool {
         let style = if ending == Ending::Vertical { Style::Vertical } else { self.style };
         let (with_names, chatty) = (self.with_names, self.chatty);
         let mut since = Instant::now();
@@ -340,12 +362,19 @@ mod tests {
             ("delimiter //", Some(Wish::Delimiter("//"))),
             ("source /tmp/a b.sql", Some(Wish::Source("/tmp/a b.sql"))),
             ("\\u test;", Some(Wish::Use("test"))),
+            ("use test", Some(Wish::Use("test"))),
+            ("USE  `a b`", Some(Wish::Use("`a b`"))),
             ("USE test;", None),
+            ("use a; use b;", None),
+            ("use test \\G", None),
+            ("use", None),
             ("SELECT 1;", None),
             ("help me", None),
             ("", None),
         ] {
-            assert_eq!(wish(line), expect, "{line}");
+            assert_eq!(wish(line.as_bytes(), b";"), expect, "{line}");
         }
+        assert_eq!(wish(b"use a$$", b"$$"), None, "its delimiter ends a statement");
+        assert_eq!(wish(b"source \xff", b";"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::bar::Bar;
 use super::finish;
-use crate::client::connection::{ClientConnection, ClientError, Outcome, Place, Target};
+use crate::client::connection::{ClientConnection, ClientError, Outcome, Target};
 use crate::options::ServerOptions;
 use backup::{BackupSet, Error, Frame, Options, Progress, Source, Step};
 use clap::Args;
@@ -61,14 +61,8 @@ pub(super) fn directory(path: &Path) -> Result<Arc<dyn Disk>, Error> {
 
 fn make(options: &BackupOptions) -> Result<String, Error> {
     let path = options.to.as_deref().unwrap_or(Path::new("."));
-    let ServerOptions { user, .. } = &options.server;
-    let target = Target {
-        place: Place::of(&options.server),
-        user: user.clone(),
-        password: options.password.clone(),
-        database: None,
-        local_infile: false,
-    };
+    let ServerOptions { place, user } = options.server.clone();
+    let target = Target { place, user, password: options.password.clone(), database: None, local_infile: false };
     let mut server = Server(ClientConnection::connect(&target).map_err(|error| Error::Io(error.to_string()))?);
     let directory = directory(path)?;
     let how = Options { rate: options.rate.map(|megabytes| megabytes.saturating_mul(1_000_000)), compression: options.compress };
@@ -112,7 +106,7 @@ struct Server(ClientConnection);
 impl Source for Server {
     fn step(&mut self, step: Step) -> Result<Frame, Error> {
         let mut answer = None;
-        let asked = self.0.query(&step.statement(), |outcome| {
+        let asked = self.0.query(step.statement().as_bytes(), |outcome| {
             if let Outcome::Rows { mut rows, .. } = outcome {
                 answer = rows.pop().and_then(|mut row| row.pop().flatten());
             }
