@@ -41,8 +41,12 @@ pub fn member_number(v: &Value, ty: &ColumnType) -> Option<u64> {
 
 /// What an ENUM or SET value is compared as beside a number: the number that it counts as. `None` of others, and beside others.
 pub fn member_beside(v: &Value, ty: &ColumnType, other: &Value) -> Option<Value> {
-    let beside_number = matches!(other, Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_));
-    if beside_number { member_number(v, ty).map(Value::UInt) } else { None }
+    if is_number(other) { member_number(v, ty).map(Value::UInt) } else { None }
+}
+
+/// Whether a value is a number.
+pub fn is_number(v: &Value) -> bool {
+    matches!(v, Value::Int(_) | Value::UInt(_) | Value::Float(_) | Value::Double(_) | Value::Decimal(_))
 }
 
 /// Whether a value is a string that says no number, or more than one. An empty string counts as 0.

@@ -147,9 +147,9 @@ impl<'c> Binder<'c> {
                 let kind = SubqueryKind::In { needle, negated, collations };
                 Expr { kind: ExprKind::Subquery(subplan, Box::new(kind)), ty: bool_type(true) }
             }
-            A::Between { expr, low, high, negated } => {
+            A::Between { expr, low: low_written, high: high_written, negated } => {
                 let mut operand = self.expr(expr)?;
-                let (low, high) = (self.expr(low)?, self.expr(high)?);
+                let (low, high) = (self.expr(low_written)?, self.expr(high_written)?);
                 let (mut low, mut high) = (self.beside_members(low, &operand), self.beside_members(high, &operand));
                 if typing::is_number(&operand.ty) {
                     (low, high) = (member_number(low), member_number(high));
@@ -172,7 +172,8 @@ impl<'c> Binder<'c> {
                 charsets::under(collation, [&mut operand, &mut low, &mut high]);
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
-                let (low, high) = (self.number_constant(low, &operand), self.number_constant(high, &operand));
+                let low = self.number_constant(low, low_written, &operand);
+                let high = self.number_constant(high, high_written, &operand);
                 let kind = ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
                 Expr { kind, ty: bool_type(null) }
             }

@@ -358,8 +358,25 @@ pub struct CteEntry {
     pub depth: usize,
     /// How many blocks it is made of, one within or behind the other: [`Binder::levels`].
     pub levels: usize,
+    /// What naming it costs.
+    pub copies: CteCopies,
     /// Columns.
     pub columns: Vec<RelColumn>,
+}
+
+/// How many queries behind WITH a part of the statement names again, those within them too: what walks over the plan goes through each of them. MySQL counts, and
+/// bounds, its copies so: the first who names one has the query itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CteCopies {
+    /// Where the part stands for the first time.
+    pub first: u32,
+    /// Where it is a copy itself.
+    pub again: u32,
+}
+
+impl CteCopies {
+    /// Of a query that names none.
+    pub const PLAIN: CteCopies = CteCopies { first: 0, again: 1 };
 }
 
 /// The state of binding.
@@ -422,6 +439,10 @@ pub struct Binder<'c> {
     pub cte_uses: Vec<u32>,
     /// Blocks that the query being bound is made of so far, one within the other, or behind a CTE: what walks over a plan goes as deep.
     pub levels: usize,
+    /// Those that are named already, a recursive one not by itself.
+    pub cte_named: Vec<bool>,
+    /// Of the query behind WITH that is being bound, or of the statement.
+    pub cte_copies: CteCopies,
     /// Those that are named once, known from binding the statement before.
     pub cte_once: Vec<bool>,
     /// Rows of columns that were looked at.
@@ -496,6 +517,8 @@ impl<'c> Binder<'c> {
             partners: RefCell::default(),
             merges: false,
             cte_uses: Vec::new(),
+            cte_named: Vec::new(),
+            cte_copies: CteCopies::default(),
             levels: 0,
             cte_once: Vec::new(),
             executions: HashMap::new(),

@@ -64,12 +64,9 @@ pub fn numbers_beside_numbers(args: &mut [Expr]) {
 
 /// A hexadecimal or bit literal as the number that it is where numbers are wanted; anything else as it is.
 pub fn hexadecimal_number(e: Expr) -> Expr {
-    match &e.kind {
-        ExprKind::Literal(Value::Bytes(bytes)) if e.ty.unsigned && bytes.len() <= 8 => {
-            let value = bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
-            Expr::literal(Value::UInt(value), ColumnType::bigint_unsigned().not_null())
-        }
-        _ => e,
+    match typing::hexadecimal_value(&e) {
+        Some(value) => Expr::literal(Value::UInt(value), ColumnType::bigint_unsigned().not_null()),
+        None => e,
     }
 }
 

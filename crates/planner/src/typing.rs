@@ -33,9 +33,23 @@ pub fn has_bits_of_bytes(e: &Expr) -> bool {
     e.ty.kind.is_string() && e.ty.collation == Collation::Binary && !literal
 }
 
+/// The number that a hexadecimal or bit literal is.
+pub fn hexadecimal_value(e: &Expr) -> Option<u64> {
+    match &e.kind {
+        ExprKind::Literal(types::Value::Bytes(bytes)) if e.ty.unsigned && bytes.len() <= 8 => {
+            Some(bytes.iter().fold(0, |n, byte| n << 8 | u64::from(*byte)))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a text that is compared with something is told of once in a statement if it says no number, not for each row: a literal or a parameter
 /// beside a number that rows have.
 pub fn is_told_once(text: &Expr, other: &Expr) -> bool {
+    let text = match &text.kind {
+        ExprKind::Func(Func::WholeOperand | Func::DecimalOperand, of) if matches!(of[0].kind, ExprKind::Param(_)) => &of[0],
+        _ => text,
+    };
     let constant = matches!(text.kind, ExprKind::Literal(types::Value::Bytes(_)) | ExprKind::Param(_)) && is_string_class(&text.ty);
     let number = is_number(&other.ty) && !matches!(other.ty.kind, TypeKind::Year | TypeKind::Bit);
     constant && !text.ty.unsigned && number && !other.is_constant()

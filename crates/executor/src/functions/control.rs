@@ -1,11 +1,12 @@
 //! Control flow, and choices among values.
 
 use super::{not_answered, pair_collation};
-use crate::convert::{coerce, compare, member_beside};
+use crate::convert::{coerce, compare, is_number, member_beside};
 use crate::exec::Exec;
 use crate::run::Result;
 use planner::expr::Expr;
 use planner::func::Func;
+use planner::typing::hexadecimal_value;
 use std::cmp::Ordering;
 use types::{Collation, Value};
 
@@ -35,7 +36,7 @@ impl Exec<'_> {
                 let a = self.eval(&args[0])?;
                 let b = self.eval(&args[1])?;
                 let collation = pair_collation(&args[0], &args[1]);
-                let (of_a, of_b) = (member_beside(&a, &args[0].ty, &b), member_beside(&b, &args[1].ty, &a));
+                let (of_a, of_b) = (counted_beside(&a, &args[0], &b), counted_beside(&b, &args[1], &a));
                 let (x, y) = (of_a.as_ref().unwrap_or(&a), of_b.as_ref().unwrap_or(&b));
                 let odd = self.odd_operand(x, y, matches!(b, Value::Bytes(_)) && args[1].is_constant());
                 self.tell_odd(odd)?;
@@ -81,5 +82,13 @@ impl Exec<'_> {
             F::AnyValue => self.eval(&args[0]),
             _ => Err(not_answered(func)),
         }
+    }
+}
+
+/// What a value counts as beside another one, if that is not itself: beside a number an ENUM, a SET and a hexadecimal or bit literal are numbers.
+fn counted_beside(v: &Value, of: &Expr, other: &Value) -> Option<Value> {
+    match hexadecimal_value(of) {
+        Some(number) if is_number(other) => Some(Value::UInt(number)),
+        _ => member_beside(v, &of.ty, other),
     }
 }

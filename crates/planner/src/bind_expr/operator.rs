@@ -178,14 +178,14 @@ impl<'c> Binder<'c> {
         charsets::under(collation, [&mut a, &mut b]);
         let b = temporal_constant(b, &a);
         let a = temporal_constant(a, &b);
-        let a = self.number_constant(a, &b);
-        let b = self.number_constant(b, &a);
+        let a = self.number_constant(a, left, &b);
+        let b = self.number_constant(b, right, &a);
         Ok(compare_expr(op, collation, a, b))
     }
 
     /// A constant that is compared: a text beside a number is noted ([`Plan::number_texts`]); beside a column of whole numbers or of decimals it is the number
-    /// that it says, as in MySQL (a parameter becomes one when the plan runs).
-    pub(super) fn number_constant(&mut self, text: Expr, other: &Expr) -> Expr {
+    /// that it says, as in MySQL (a parameter becomes one when the plan runs). `written` is its text: what an alias stands for is shown elsewhere, too, as it is.
+    pub(super) fn number_constant(&mut self, text: Expr, written: &ast::Expr<'_>, other: &Expr) -> Expr {
         let decimal = other.ty.kind == TypeKind::Decimal;
         let exact = matches!(other.kind, ExprKind::Slot(_)) && (decimal || other.ty.kind.is_integer());
         self.note_number_text(&text, other);
@@ -193,8 +193,11 @@ impl<'c> Binder<'c> {
             && exact
         {
             // Whether it is a text may be known only when it runs.
-            self.exact_params.push((n, decimal));
-            return text;
+            if matches!(written.kind, ast::ExprKind::Param(_)) {
+                self.exact_params.push((n, decimal));
+                return text;
+            }
+            return if text.ty.unsigned { text } else { number_operand(text, decimal) };
         }
         if !exact || !typing::is_string_class(&text.ty) || text.ty.unsigned {
             return text;
@@ -205,10 +208,7 @@ impl<'c> Binder<'c> {
                 None => text,
             },
             ExprKind::Literal(_) => text,
-            _ if text.is_settled() => {
-                let (ty, operand) = (text.ty.clone(), if decimal { Func::DecimalOperand } else { Func::WholeOperand });
-                Expr { kind: ExprKind::Func(operand, vec![text]), ty }
-            }
+            _ if text.is_settled() => number_operand(text, decimal),
             _ => text,
         }
     }
@@ -221,11 +221,11 @@ impl<'c> Binder<'c> {
     }
 
     #[inline(never)]
-    pub(super) fn in_list(&mut self, operand: &ast::Expr<'_>, list: &[ast::Expr<'_>], negated: bool) -> Result<Expr> {
+    pub(super) fn in_list(&mut self, operand: &ast::Expr<'_>, written: &[ast::Expr<'_>], negated: bool) -> Result<Expr> {
         if let ast::ExprKind::Row(parts) = &operand.kind {
             let mut operand = self.exprs(parts)?;
-            let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(list.len());
-            for item in list {
+            let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(written.len());
+            for item in written {
                 let ast::ExprKind::Row(items) = &item.kind else { return Err(codes::operand_columns(parts.len())) };
                 if items.len() != parts.len() {
                     return Err(codes::operand_columns(parts.len()));
@@ -252,9 +252,9 @@ impl<'c> Binder<'c> {
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
         let mut operand = self.expr(operand)?;
-        let mut items = self.exprs(list)?;
+        let mut items = self.exprs(written)?;
         if operand.ty.kind == TypeKind::Json {
-            items.iter_mut().zip(list).for_each(|(item, of)| replace(item, |e| self.document_operand(e, of)));
+            items.iter_mut().zip(written).for_each(|(item, of)| replace(item, |e| self.document_operand(e, of)));
         }
         let list: Vec<Expr> = items.into_iter().map(|e| self.beside_members(e, &operand)).collect();
         let (numbers, count) = (list.iter().filter(|e| typing::is_number(&e.ty)).count(), list.len());
@@ -283,11 +283,8 @@ impl<'c> Binder<'c> {
         // Nor a number for a moment where texts stand beside it.
         let kept = |e: &Expr| years || (numbers < count && typing::is_number(&e.ty));
         let list: Vec<Expr> = list.into_iter().map(|e| if kept(&e) { e } else { temporal_constant(e, &operand) }).collect();
-        // Among numbers texts are doubles, as in MySQL.
-        let list: Vec<Expr> = match numbers {
-            0 => list.into_iter().map(|e| self.number_constant(e, &operand)).collect(),
-            _ => list.into_iter().inspect(|e| self.note_number_text(e, &operand)).collect(),
-        };
+        // Beside numbers, too: MySQL has all digits of the text there where it looks into an index or the text is a parameter, else a DOUBLE.
+        let list: Vec<Expr> = list.into_iter().zip(written).map(|(e, of)| self.number_constant(e, of, &operand)).collect();
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
     }
 
@@ -448,6 +445,12 @@ pub(super) fn string_decimals(e: &Expr) -> u8 {
         _ if typing::is_string_class(&e.ty) => 6,
         _ => e.ty.decimals.min(6),
     }
+}
+
+/// A text as the number that it says, made when it is asked.
+fn number_operand(text: Expr, decimal: bool) -> Expr {
+    let (ty, operand) = (text.ty.clone(), if decimal { Func::DecimalOperand } else { Func::WholeOperand });
+    Expr { kind: ExprKind::Func(operand, vec![text]), ty }
 }
 
 fn number_literal(number: Value) -> Expr {

@@ -2,7 +2,7 @@
 
 use crate::bind_query::from::named_columns;
 use crate::bind_query::set_operation::convert_to;
-use crate::binder::{Binder, CteEntry, RecursiveCte, RelColumn, Relation, Result, Source};
+use crate::binder::{Binder, CteCopies, CteEntry, RecursiveCte, RelColumn, Relation, Result, Source};
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{Kept, LimitSpec, RecursiveColumn};
 use crate::typing;
@@ -11,12 +11,18 @@ use parser::ast;
 use std::sync::Arc;
 use types::{Collation, TypeKind};
 
+/// How many copies of queries behind WITH a statement may be made of.
+const COPIES_MAX: u32 = 1024;
+
 impl<'c> Binder<'c> {
     pub(super) fn bind_cte(&mut self, cte: &ast::Cte<'_>, recursive: bool) -> Result<()> {
         let beside = std::mem::take(&mut self.levels);
+        let copies_beside = std::mem::take(&mut self.cte_copies);
         let mut entry = self.cte_entry(cte, recursive)?;
         // It counts where it is named.
         entry.levels = std::mem::replace(&mut self.levels, beside);
+        entry.copies = std::mem::replace(&mut self.cte_copies, copies_beside);
+        entry.copies.again = entry.copies.again.saturating_add(1);
         self.ctes.push(entry);
         Ok(())
     }
@@ -37,8 +43,25 @@ impl<'c> Binder<'c> {
         entry
     }
 
+    /// Counts that one is named. 4169 for more copies than MySQL makes.
+    pub(super) fn name_cte(&mut self, cte: &CteEntry) -> Result<()> {
+        self.cte_uses[cte.number] += 1;
+        self.levels = self.levels.max(cte.levels);
+        let is_round = matches!(cte.source, Source::RecursiveScan(_));
+        let again = is_round || std::mem::replace(&mut self.cte_named[cte.number], true);
+        let copies = &mut self.cte_copies;
+        copies.first = copies.first.saturating_add(if again { cte.copies.again } else { cte.copies.first });
+        copies.again = copies.again.saturating_add(cte.copies.again);
+        if copies.first > COPIES_MAX {
+            let text = "Common table expression expansion exceeded an implementation limit. Simplify the query.";
+            return Err(SqlError::with_message(4169, text));
+        }
+        Ok(())
+    }
+
     /// A number to count uses by.
     fn new_cte(&mut self) -> usize {
+        self.cte_named.push(false);
         self.cte_uses.push(0);
         self.cte_uses.len() - 1
     }
@@ -50,14 +73,22 @@ impl<'c> Binder<'c> {
             let bound = self.bind_query(cte.query)?;
             let (columns, source) = self.waiting(bound);
             let columns = named_columns(columns, cte.columns, cte.name)?;
-            return Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), levels: 0, columns });
+            return Ok(CteEntry {
+                name: cte.name.to_owned(),
+                source,
+                number,
+                depth: self.scopes.len(),
+                levels: 0,
+                copies: CteCopies::PLAIN,
+                columns,
+            });
         }
         let mut bound = self.kept_query(cte.query)?;
         bound.narrow_literals();
         let columns = named_columns(bound.columns, cte.columns, cte.name)?;
         let cache = self.new_cache();
         let source = Source::Cte(Arc::new(bound.query), cache, bound.rows, bound.outer);
-        Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), levels: 0, columns })
+        Ok(CteEntry { name: cte.name.to_owned(), source, number, depth: self.scopes.len(), levels: 0, copies: CteCopies::PLAIN, columns })
     }
 
     fn bind_recursive(&mut self, cte: &ast::Cte<'_>) -> Result<CteEntry> {
@@ -107,7 +138,15 @@ impl<'c> Binder<'c> {
         let source = Source::RecursiveScan(cache);
         let depth = self.scopes.len();
         let number = self.new_cte();
-        self.ctes.push(CteEntry { name: cte.name.to_owned(), source, number, depth, levels: 0, columns: columns.clone() });
+        self.ctes.push(CteEntry {
+            name: cte.name.to_owned(),
+            source,
+            number,
+            depth,
+            levels: 0,
+            copies: CteCopies::PLAIN,
+            columns: columns.clone(),
+        });
         let steps: Vec<ast::QueryBody<'_>> = parts.steps.iter().map(|(_, step)| **step).collect();
         let step = self.bind_union(&steps, true);
         self.ctes.pop();
@@ -126,7 +165,15 @@ impl<'c> Binder<'c> {
         let outer = seed.outer.union(&step.outer).copied().collect();
         let distinct = parts.steps.iter().any(|(all, _)| !all);
         let parts = RecursiveCte { seed: seed_query, step: step_query, distinct, limit, cache, result_cache, columns: types, outer };
-        Ok(CteEntry { name: cte.name.to_owned(), source: Source::Recursive(Arc::new(parts)), number, depth, levels: 0, columns })
+        Ok(CteEntry {
+            name: cte.name.to_owned(),
+            source: Source::Recursive(Arc::new(parts)),
+            number,
+            depth,
+            levels: 0,
+            copies: CteCopies::PLAIN,
+            columns,
+        })
     }
 
     /// The recursive CTE whose last round the innermost block reads.

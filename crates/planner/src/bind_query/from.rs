@@ -182,8 +182,7 @@ impl<'c> Binder<'c> {
             && let Some(cte) = self.ctes.iter().rev().find(|c| c.name.eq_ignore_ascii_case(factor.name.name)).cloned()
         {
             self.check_recursive_reference(&cte)?;
-            self.cte_uses[cte.number] += 1;
-            self.levels = self.levels.max(cte.levels);
+            self.name_cte(&cte)?;
             // What it reads outside, the blocks between read, too.
             for scope in self.scopes.iter_mut().skip(cte.depth) {
                 scope.outer.extend(cte.source.outer_slots());
