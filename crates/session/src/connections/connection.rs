@@ -531,7 +531,7 @@ impl Connection {
         self.net_write_timeout_ms.store(millis(timeout), Ordering::Relaxed);
     }
 
-    /// When the running statement must end ([`Connections::now_ms`]), 0 = whenever it does.
+    /// When the running statement must end ([`super::Connections::now_ms`]), 0 = whenever it does.
     pub fn deadline_ms(&self) -> u64 {
         self.deadline_ms.load(Ordering::Relaxed)
     }
