@@ -27,9 +27,8 @@ use protocol::{Capabilities, ColumnDefinition, ColumnType, Greeting, HandshakeRe
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use sync::atomic::{AtomicU32, Ordering};
 
 /// What the version holds.
@@ -85,30 +84,11 @@ pub fn listen(options: &CeilingOptions) -> Result<Listener, String> {
             Endpoint::Tcp(address) => addresses.push(address),
             Endpoint::Unix(_) => {
                 let path = PathBuf::from(options.listen.to_string());
-                return bind_unix(&path).map(|listener| Listener::Unix(listener, path)).map_err(failed);
+                return env::outside::bind_unix(&path).map(|listener| Listener::Unix(listener, path)).map_err(failed);
             }
         }
     }
     TcpListener::bind(addresses.as_slice()).map(Listener::Tcp).map_err(failed)
-}
-
-/// A socket left by a server that has ended is replaced; one with a listener is not, nor what is no socket.
-fn bind_unix(path: &Path) -> io::Result<UnixListener> {
-    match UnixListener::bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "what is there is no socket"));
-            }
-            // Only one that refuses has no listener; others may not let this process in.
-            match UnixStream::connect(path) {
-                Err(refusal) if refusal.kind() == io::ErrorKind::ConnectionRefused => {}
-                _ => return Err(error),
-            }
-            std::fs::remove_file(path)?;
-            UnixListener::bind(path)
-        }
-        other => other,
-    }
 }
 
 /// Takes connections, a thread for each, for as long as the process lives; `before` is called before each answer, so that tests can hold it.

@@ -319,12 +319,7 @@ impl Scan<'_> {
         let table = Arc::clone(&self.state.table);
         let mut batch = EntryBatch::default();
         loop {
-            if self.session.cancel.is_cancelled() {
-                return Err(Error::Killed);
-            }
-            self.read_entries(&table, &mut batch, ENTRIES_PER_BATCH)?;
-            if batch.is_empty() {
-                self.state.place = Place::End;
+            if !self.next_entries(&table, &mut batch, ENTRIES_PER_BATCH)? {
                 return Ok(false);
             }
             if self.fetch_all(&table, &batch, f)? == Step::Stop {
@@ -358,8 +353,11 @@ impl Scan<'_> {
         Ok(step)
     }
 
-    /// Copies the next entries of a secondary index; none at the end.
-    pub(crate) fn read_entries(&mut self, table: &Table, batch: &mut EntryBatch, entries_max: usize) -> Result<()> {
+    /// Copies the next entries of a secondary index, unless the statement is to end. Whether there are any: behind the last one the scan is at its end.
+    pub(crate) fn next_entries(&mut self, table: &Table, batch: &mut EntryBatch, entries_max: usize) -> Result<bool> {
+        if self.session.cancel.is_cancelled() {
+            return Err(Error::Killed);
+        }
         batch.clear();
         let mut cursor = table.indexes[self.state.index_no].tree.cursor();
         let mut more = Self::position(&self.state, &mut cursor)?;
@@ -373,7 +371,10 @@ impl Scan<'_> {
             more = cursor.valid() && self.state.in_range(cursor.key());
         }
         self.state.pace = cursor.pace();
-        Ok(())
+        if batch.is_empty() {
+            self.state.place = Place::End;
+        }
+        Ok(!batch.is_empty())
     }
 
     /// Has rows behind the entries from here on read ahead.

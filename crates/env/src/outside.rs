@@ -1,15 +1,17 @@
-//! Files of users and operators: what LOAD DATA reads, SELECT … INTO OUTFILE writes, and the logs of statements.
+//! Files of users and operators: what LOAD DATA reads, SELECT … INTO OUTFILE writes, the logs of statements, and sockets that have a path.
 //!
 //! # Invariants
 //! 1. Only regular files are opened, and opening one never waits (for the other end of a pipe, say).
 //! 2. A file that is made was not there before, and one that is appended to keeps what it has: nothing of anybody's is overwritten.
+//! 3. What a socket takes the place of is a socket that nobody listens at.
 //!
 //! # Not here
 //! Who may name which path: the session knows. Crashes are not simulated, for nothing that the server needs lies here.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 /// Opens a file for reading.
@@ -32,6 +34,28 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// [`io::ErrorKind::AlreadyExists`], and what else the operating system says.
 pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o640).open(path)
+}
+
+/// Binds a unix socket. One that a server which died has left is replaced; one with a listener is not, nor what is no socket.
+///
+/// # Errors
+/// [`io::ErrorKind::AddrInUse`] where somebody listens, or may, [`io::ErrorKind::AlreadyExists`] where no socket is, and what else the operating system says.
+pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    match UnixListener::bind(path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            if !fs::symlink_metadata(path)?.file_type().is_socket() {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "what is there is no socket"));
+            }
+            // Only one that refuses has no listener; others may not let this process in.
+            match UnixStream::connect(path) {
+                Err(refusal) if refusal.kind() == io::ErrorKind::ConnectionRefused => {}
+                _ => return Err(error),
+            }
+            fs::remove_file(path)?;
+            UnixListener::bind(path)
+        }
+        other => other,
+    }
 }
 
 /// Opens a file so that each write goes behind what is there, whoever wrote it; makes it as [`create`] does where there is none.

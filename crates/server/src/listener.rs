@@ -4,8 +4,7 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -172,29 +171,10 @@ fn drain_unix<S: Service>(listener: &UnixListener, front: &Arc<Front<S>>) -> Opt
 
 /// Binds a unix socket and lets many wait there.
 fn listen_unix(path: &Path) -> io::Result<UnixListener> {
-    let listener = bind_unix(path)?;
+    let listener = env::outside::bind_unix(path)?;
     listener.set_nonblocking(true)?;
     rustix::net::listen(&listener, BACKLOG)?;
     Ok(listener)
-}
-
-/// A socket left by a server that died is replaced; one with a listener is not, nor what is no socket.
-fn bind_unix(path: &Path) -> io::Result<UnixListener> {
-    match UnixListener::bind(path) {
-        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
-            if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "what is there is no socket"));
-            }
-            // Only one that refuses has no listener; others may not let this process in.
-            match UnixStream::connect(path) {
-                Err(refusal) if refusal.kind() == io::ErrorKind::ConnectionRefused => {}
-                _ => return Err(error),
-            }
-            std::fs::remove_file(path)?;
-            UnixListener::bind(path)
-        }
-        other => other,
-    }
 }
 
 #[cfg(test)]

@@ -232,12 +232,7 @@ impl Scan<'_> {
         let mut batch = EntryBatch::default();
         let mut shown = 0u64;
         'leaf: loop {
-            if self.session.cancel.is_cancelled() {
-                return Err(Error::Killed);
-            }
-            self.read_entries(&table, &mut batch, ENTRIES_PER_BATCH)?;
-            if batch.is_empty() {
-                self.state.place = Place::End;
+            if !self.next_entries(&table, &mut batch, ENTRIES_PER_BATCH)? {
                 return Ok(false);
             }
             self.state.rows_ahead.begin_next();

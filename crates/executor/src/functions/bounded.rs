@@ -4,6 +4,7 @@
 use crate::exec::Exec;
 use crate::run::Result;
 use memory::Excess;
+use planner::expr::Expr;
 use types::Value;
 
 /// Why a text does not grow.
@@ -114,6 +115,26 @@ impl Exec<'_> {
             Ok(text) => Ok(Value::Bytes(text.bytes.into())),
             Err(refusal) => self.refused(refusal, function),
         }
+    }
+
+    /// Texts with a separator between them, as the result of a function; those that are NULL are left out.
+    pub(super) fn joined<'e>(
+        &mut self,
+        mut out: Growing,
+        separator: &[u8],
+        texts: impl Iterator<Item = &'e Expr>,
+        function: &str,
+    ) -> Result<Value> {
+        let mut first = true;
+        for text in texts {
+            let Some(text) = self.text_arg(text)? else { continue };
+            let made = if first { Ok(()) } else { out.push(separator) };
+            if let Err(refusal) = made.and_then(|()| out.push(&text)) {
+                return self.refused(refusal, function);
+            }
+            first = false;
+        }
+        self.grown(Ok(out), function)
     }
 
     #[cold]

@@ -109,20 +109,8 @@ impl Exec<'_> {
             F::MakeSet => {
                 let Some(bits) = self.bits_arg(&args[0])? else { return Ok(Value::Null) };
                 // MySQL bounds it not.
-                let mut out = Growing::unbounded();
-                let mut first = true;
-                for (i, a) in args[1..].iter().enumerate().take(64) {
-                    if bits >> i & 1 == 1
-                        && let Some(t) = self.text_arg(a)?
-                    {
-                        let made = if first { Ok(()) } else { out.push(b",") };
-                        if let Err(refusal) = made.and_then(|()| out.push(&t)) {
-                            return self.refused(refusal, "make_set");
-                        }
-                        first = false;
-                    }
-                }
-                self.grown(Ok(out), "make_set")
+                let chosen = args[1..].iter().take(64).enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+                self.joined(Growing::unbounded(), b",", chosen.map(|(_, text)| text), "make_set")
             }
             F::ExportSet => {
                 let Some(bits) = self.bits_arg(&args[0])? else { return Ok(Value::Null) };

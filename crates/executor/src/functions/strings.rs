@@ -31,17 +31,7 @@ impl Exec<'_> {
             }
             F::ConcatWs => {
                 let Some(separator) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                let mut out = self.growing();
-                let mut first = true;
-                for a in &args[1..] {
-                    let Some(t) = self.text_arg(a)? else { continue };
-                    let made = if first { Ok(()) } else { out.push(&separator) };
-                    if let Err(refusal) = made.and_then(|()| out.push(&t)) {
-                        return self.refused(refusal, "concat_ws");
-                    }
-                    first = false;
-                }
-                self.grown(Ok(out), "concat_ws")
+                self.joined(self.growing(), &separator, args[1..].iter(), "concat_ws")
             }
             F::Substring => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
