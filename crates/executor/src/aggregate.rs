@@ -245,7 +245,10 @@ impl<'a> Exec<'a> {
                 }
             }
             Sum::Bits(bits) => {
-                let n = self.bits_of(&v)?;
+                let n = match a.args.first() {
+                    Some(of) => self.bits_of_operand(&v, of)?,
+                    None => self.bits_of(&v)?,
+                };
                 match a.kind {
                     AggregateKind::BitAnd => *bits &= n,
                     AggregateKind::BitOr => *bits |= n,

@@ -211,6 +211,7 @@ impl Exec<'_> {
     /// `a op b`, with what is to be told of its operands.
     #[inline]
     pub fn arith(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> run::Result<Value> {
+        let (of_a, of_b) = if let ExprKind::Arith(_, a, b) = &e.kind { (&**a, &**b) } else { (e, e) };
         match arithmetic(op, a, b, &e.ty, &*self.context) {
             Ok(v) => Ok(v),
             Err(Fault::DivisionByZero) => self.division_by_zero(),
@@ -218,16 +219,16 @@ impl Exec<'_> {
             Err(Fault::UnequalLengths) => Err(codes::invalid_bitwise_operands_size().into()),
             Err(Fault::NotANumber) if op.is_bitwise() => {
                 if shifted_bytes(op, a, &e.ty).is_some() {
-                    let count = self.bits_of(b)?;
+                    let count = self.bits_of_operand(b, of_b)?;
                     return self.arith(op, a, &Value::UInt(count), e);
                 }
-                let (x, y) = (self.bits_of(a)?, self.bits_of(b)?);
+                let (x, y) = (self.bits_of_operand(a, of_a)?, self.bits_of_operand(b, of_b)?);
                 self.arith(op, &Value::UInt(x), &Value::UInt(y), e)
             }
             Err(Fault::NotANumber) => {
                 let kind = if op == ArithOp::IntDiv { "DECIMAL" } else { "DOUBLE" };
-                self.odd_number(kind, a)?;
-                self.odd_number(kind, b)?;
+                self.odd_number(kind, a, of_a)?;
+                self.odd_number(kind, b, of_b)?;
                 self.arith(op, &lenient(a), &lenient(b), e)
             }
         }
@@ -249,7 +250,8 @@ impl Exec<'_> {
     #[inline(never)]
     pub fn negate(&mut self, v: &Value, e: &Expr) -> run::Result<Value> {
         if convert::is_odd_number(v) {
-            self.odd_number("DOUBLE", v)?;
+            let of = if let ExprKind::Neg(of) = &e.kind { of } else { e };
+            self.odd_number("DOUBLE", v, of)?;
             return self.negate(&lenient(v), e);
         }
         negated(v, &e.ty, &*self.context).map_err(|_| {

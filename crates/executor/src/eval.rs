@@ -7,7 +7,7 @@ use crate::run::Result;
 use crate::subquery::holds;
 use mysql_error::{SqlError, codes};
 use planner::expr::{CastTo, CmpOp, Expr, ExprKind};
-use planner::typing::is_told_once;
+use planner::typing::{is_told_once, says_nothing_as_number};
 use std::cmp::Ordering;
 use types::{ByteString, Collation, Decimal, SqlMode, Value};
 
@@ -75,14 +75,14 @@ impl Exec<'_> {
             ExprKind::Slot(_) | ExprKind::Literal(_) => match self.leaf(e) {
                 Some(v @ Value::Bytes(_)) => {
                     let v = v.clone();
-                    self.demand_number("DOUBLE", &v)?;
+                    self.demand_double(&v, e)?;
                     Ok(truth(&v))
                 }
                 v => Ok(v.and_then(truth)),
             },
             _ => {
                 let v = self.eval(e)?;
-                self.demand_number("DOUBLE", &v)?;
+                self.demand_double(&v, e)?;
                 Ok(truth(&v))
             }
         }
@@ -115,12 +115,14 @@ impl Exec<'_> {
         }
         let odd = match (x, y) {
             (Value::Bytes(_), Value::Bytes(_)) => None,
-            (Value::Bytes(_), _) if !is_told_once(a, b) => self.odd_operand(x, y, a.is_constant()),
-            (_, Value::Bytes(_)) if !is_told_once(b, a) => self.odd_operand(x, y, b.is_constant()),
+            (Value::Bytes(_), _) if !is_told_once(a, b) => self.odd_operand(x, a, y, true),
+            (_, Value::Bytes(_)) if !is_told_once(b, a) => self.odd_operand(y, b, x, true),
             _ => None,
         };
         let holds = compare(x, y, collation, context).map(|order| holds(op, order));
-        self.tell_odd(odd)?;
+        if self.tell_odd(odd)? {
+            return Ok((op == CmpOp::NullSafeEq).then_some(false));
+        }
         Ok(holds)
     }
 
@@ -147,7 +149,7 @@ impl Exec<'_> {
                 match &v {
                     Value::Null => Ok(v),
                     Value::Bytes(bytes) if e.ty.kind.is_string() => Ok(Value::Bytes(bits::not(bytes).into())),
-                    _ => Ok(Value::UInt(!self.bits_of(&v)?)),
+                    _ => Ok(Value::UInt(!self.bits_of_operand(&v, a)?)),
                 }
             }
             ExprKind::Compare(op, collation, a, b) => Ok(truth_value(self.comparison(*op, *collation, a, b)?)),
@@ -197,17 +199,17 @@ impl Exec<'_> {
                             odd = match (&v, w) {
                                 (Value::Bytes(_), Value::Bytes(_)) => None,
                                 (_, Value::Bytes(_)) if is_told_once(item, operand) => None,
-                                (_, w) => self.odd_operand(&v, w, alone && matches!(w, Value::Bytes(_)) && item.is_constant()),
+                                (_, w) => self.odd_pair(&v, operand, w, item, alone),
                             };
                             compare(&v, w, *collation, &*self.context)
                         }
                         None => {
                             let w = self.eval(item)?;
-                            odd = self.odd_operand(&v, &w, alone && matches!(w, Value::Bytes(_)) && item.is_constant());
+                            odd = self.odd_pair(&v, operand, &w, item, alone);
                             compare(&v, &w, *collation, &*self.context)
                         }
                     };
-                    self.tell_odd(odd)?;
+                    let order = if self.tell_odd(odd)? { None } else { order };
                     match order {
                         Some(Ordering::Equal) => return Ok(Value::bool(!*negated)),
                         None => unknown = true,
@@ -260,7 +262,7 @@ impl Exec<'_> {
                     let taken = match &subject {
                         Some(v) => {
                             let w = self.eval(when)?;
-                            self.note_pair(v, &w)?;
+                            self.note_pair(v, operand.as_deref().unwrap_or(when), &w, when)?;
                             compare(v, &w, *collation, &*self.context) == Some(Ordering::Equal)
                         }
                         None => self.is_true(when)?,
@@ -372,8 +374,8 @@ impl Exec<'_> {
             (v, _) => v,
         };
         match to {
-            CastTo::Double | CastTo::Float => self.demand_number("DOUBLE", &v)?,
-            CastTo::Decimal { .. } => self.demand_number("DECIMAL", &v)?,
+            CastTo::Double | CastTo::Float => self.demand_double(&v, from)?,
+            CastTo::Decimal { .. } => self.demand_decimal(&v)?,
             _ => {}
         }
         let context = &*self.context;
@@ -582,7 +584,7 @@ impl Exec<'_> {
         let v = self.eval(e)?;
         if let Value::Bytes(text) = &v {
             let (bits, clean) = convert::integer_prefix(text, false);
-            if !clean {
+            if !clean && !says_nothing_as_number(e) {
                 self.truncated("INTEGER", text)?;
             }
             return Ok(Some(bits as i64));
@@ -597,7 +599,7 @@ impl Exec<'_> {
     /// A floating argument; `None` for NULL.
     pub fn double_arg(&mut self, e: &Expr) -> Result<Option<f64>> {
         let v = self.eval(e)?;
-        self.demand_number("DOUBLE", &v)?;
+        self.demand_double(&v, e)?;
         Ok(if v.is_null() { None } else { Some(convert::to_f64(&v, &*self.context)) })
     }
 }

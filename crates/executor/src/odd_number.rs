@@ -8,7 +8,7 @@ use crate::run::Result;
 use mysql_error::{SqlError, codes};
 use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
-use planner::typing::is_told_once;
+use planner::typing::{is_told_once, says_nothing_as_number};
 use std::borrow::Cow;
 use types::{Charset, Decimal, SqlMode, Value};
 
@@ -102,7 +102,15 @@ impl Exec<'_> {
     /// An argument's 64 bits; `None` for NULL.
     pub fn bits_arg(&mut self, e: &Expr) -> Result<Option<u64>> {
         let v = self.eval(e)?;
-        if v.is_null() { Ok(None) } else { self.bits_of(&v).map(Some) }
+        if v.is_null() { Ok(None) } else { self.bits_of_operand(&v, e).map(Some) }
+    }
+
+    /// [`Exec::bits_of`] what an expression gave.
+    pub fn bits_of_operand(&mut self, v: &Value, of: &Expr) -> Result<u64> {
+        match v {
+            Value::Bytes(text) if says_nothing_as_number(of) => Ok(convert::integer_prefix(text, true).0),
+            _ => self.bits_of(v),
+        }
     }
 
     /// A text was cut to be a number of this kind.
@@ -129,10 +137,12 @@ impl Exec<'_> {
         self.truncated(&kind, &shown)
     }
 
-    /// Notes a value that is no number of this kind, if it is none.
-    pub fn odd_number(&mut self, kind: &str, v: &Value) -> Result<()> {
+    /// Notes what an expression gave and is no number of this kind, if it is none.
+    pub fn odd_number(&mut self, kind: &str, v: &Value, of: &Expr) -> Result<()> {
         match v {
-            Value::Bytes(text) if convert::is_odd_number(v) => self.truncated(kind, text),
+            Value::Bytes(text) if convert::is_odd_number(v) && (kind == "DECIMAL" || !says_nothing_as_number(of)) => {
+                self.truncated(kind, text)
+            }
             _ => Ok(()),
         }
     }
@@ -148,60 +158,101 @@ impl Exec<'_> {
         Ok(Value::from(bytes))
     }
 
-    /// The same where an empty string is none, either, unless a double is wanted.
+    /// Notes what an expression gave and is no double.
     #[inline]
-    pub fn demand_number(&mut self, kind: &str, v: &Value) -> Result<()> {
+    pub fn demand_double(&mut self, v: &Value, of: &Expr) -> Result<()> {
+        if matches!(v, Value::Bytes(_)) { self.odd_number("DOUBLE", v, of) } else { Ok(()) }
+    }
+
+    /// Notes a value that is no decimal. An empty string is none, either.
+    #[inline]
+    pub fn demand_decimal(&mut self, v: &Value) -> Result<()> {
         match v {
-            Value::Bytes(text) if text.is_empty() && kind != "DOUBLE" => self.truncated(kind, text),
-            Value::Bytes(_) => self.odd_number(kind, v),
+            Value::Bytes(text) if text.is_empty() || convert::is_odd_number(v) => self.truncated("DECIMAL", text),
             _ => Ok(()),
         }
     }
 
-    /// What is wrong with a text that is compared with a number or with a date and is none. With a date, `constant` texts are errors always.
+    /// What is wrong with a text, which `of` gave, that is compared with a number or with a date and is none. `alone`: with nothing else, so that a constant may be judged by itself.
     #[inline]
-    pub fn odd_operand(&self, x: &Value, y: &Value, constant: bool) -> Option<Oddity> {
-        match (x, y) {
-            (Value::Bytes(_), Value::Bytes(_)) => None,
-            (Value::Bytes(text), other) | (other, Value::Bytes(text)) => self.oddity(text, other, constant),
+    pub fn odd_operand(&self, text: &Value, of: &Expr, other: &Value, alone: bool) -> Option<Oddity> {
+        match text {
+            Value::Bytes(said) => self.oddity(said, of, other, alone),
             _ => None,
+        }
+    }
+
+    /// The same of a value and a member of a list: `alone` is about the member.
+    #[inline]
+    pub fn odd_pair(&self, v: &Value, of_v: &Expr, member: &Value, of_member: &Expr, alone: bool) -> Option<Oddity> {
+        match (v, member) {
+            (Value::Bytes(_), Value::Bytes(_)) => None,
+            (Value::Bytes(_), _) => self.odd_operand(v, of_v, member, false),
+            _ => self.odd_operand(member, of_member, v, alone),
+        }
+    }
+
+    /// Whether something may be to be told of a pair of values. `constant`: one of them is.
+    pub fn may_be_odd(&self, x: &Value, y: &Value, constant: bool) -> bool {
+        let ((Value::Bytes(text), other) | (other, Value::Bytes(text))) = (x, y) else { return false };
+        match other {
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
+                convert::is_odd_number(&Value::from(&text[..]))
+            }
+            Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
+                let is_moment = |mode| types::parse_datetime(text, mode).is_some();
+                !is_moment(SqlMode::NONE) || constant && !is_moment(self.context.sql_mode())
+            }
+            _ => false,
+        }
+    }
+
+    /// By what a text is to be judged that is compared with a date.
+    fn judged(&self, of: &Expr, alone: bool) -> Judged {
+        match alone && of.is_constant() {
+            false => Judged::Leniently,
+            true if self.plan.lifted || !of.any(&mut |e| matches!(e.kind, ExprKind::Param(_))) => Judged::AsLiteral,
+            true => Judged::AsParameter,
         }
     }
 
     #[cold]
-    fn oddity(&self, text: &[u8], other: &Value, constant: bool) -> Option<Oddity> {
+    fn oddity(&self, text: &[u8], of: &Expr, other: &Value, alone: bool) -> Option<Oddity> {
         let shown = || String::from_utf8_lossy(text).into_owned();
         match other {
             Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
-                let odd = convert::is_odd_number(&Value::from(text));
-                odd.then(|| Oddity { error: codes::truncated_wrong_value("DOUBLE", shown()), fatal: false, strict: true })
+                let odd = convert::is_odd_number(&Value::from(text)) && !says_nothing_as_number(of);
+                odd.then(|| Oddity { error: codes::truncated_wrong_value("DOUBLE", shown()), fatal: false, strict: true, unknown: false })
             }
             Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
-                if types::parse_datetime(text, if constant { self.context.sql_mode() } else { SqlMode::NONE }).is_some() {
+                let judged = self.judged(of, alone);
+                let literal = judged == Judged::AsLiteral;
+                if types::parse_datetime(text, if literal { self.context.sql_mode() } else { SqlMode::NONE }).is_some() {
                     return None;
                 }
                 let error = match other {
-                    Value::Date(_) if constant => codes::wrong_value("DATE", shown()),
+                    Value::Date(_) if literal => codes::wrong_value("DATE", shown()),
                     Value::Date(_) => codes::truncated_wrong_value("date", shown()),
-                    Value::DateTime(_) if constant => codes::wrong_value("DATETIME", shown()),
-                    _ if constant => codes::wrong_value("TIMESTAMP", shown()),
+                    Value::DateTime(_) if literal => codes::wrong_value("DATETIME", shown()),
+                    _ if literal => codes::wrong_value("TIMESTAMP", shown()),
                     _ => SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect datetime value: '{}'", shown())),
                 };
-                Some(Oddity { error, fatal: constant, strict: false })
+                let bound = judged == Judged::AsParameter;
+                Some(Oddity { error, fatal: literal, strict: bound, unknown: bound })
             }
             _ => None,
         }
     }
 
-    /// Tells of an odd operand, if it is one.
+    /// Tells of an odd operand, if it is one. Whether nothing is known of how it compares.
     #[inline]
-    pub fn tell_odd(&mut self, odd: Option<Oddity>) -> Result<()> {
+    pub fn tell_odd(&mut self, odd: Option<Oddity>) -> Result<bool> {
         match odd {
-            None => Ok(()),
+            None => Ok(false),
             Some(odd) if odd.fatal || odd.strict && self.changes_strictly() => Err(odd.error.into()),
             Some(odd) => {
                 self.warn(odd.error.code, odd.error.message);
-                Ok(())
+                Ok(odd.unknown)
             }
         }
     }
@@ -212,16 +263,27 @@ impl Exec<'_> {
         match (v, end) {
             (Value::Bytes(_), Value::Bytes(_)) => Ok(()),
             (_, Value::Bytes(_)) if is_told_once(of_end, of) => Ok(()),
-            _ => self.note_pair(v, end),
+            _ => self.note_pair(v, of, end, of_end),
         }
     }
 
     /// Tells of a pair of values that are compared where nothing is an error by itself.
     #[inline]
-    pub fn note_pair(&mut self, x: &Value, y: &Value) -> Result<()> {
-        let odd = self.odd_operand(x, y, false);
-        self.tell_odd(odd)
+    pub fn note_pair(&mut self, x: &Value, of_x: &Expr, y: &Value, of_y: &Expr) -> Result<()> {
+        let odd = self.odd_pair(x, of_x, y, of_y, false);
+        self.tell_odd(odd).map(drop)
     }
+}
+
+/// By what a text is judged that is compared with a date.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    /// A literal that is none fails every statement, as does a zero where the mode has none.
+    AsLiteral,
+    /// What a client bound fails strict changes.
+    AsParameter,
+    /// At most a warning.
+    Leniently,
 }
 
 /// What is wrong with an operand.
@@ -231,4 +293,6 @@ pub struct Oddity {
     fatal: bool,
     /// An error in a statement that changes rows strictly.
     strict: bool,
+    /// It is no moment at all: nothing is known of how it compares.
+    unknown: bool,
 }

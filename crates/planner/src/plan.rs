@@ -77,6 +77,8 @@ pub struct Plan {
     pub reads_dictionary: bool,
     /// Texts that are compared with numbers: each is told of once, before the plan runs, if it is none ([`crate::typing::is_told_once`]).
     pub number_texts: Vec<NumberText>,
+    /// Its parameters are literals that were lifted out of the text, not a client's.
+    pub lifted: bool,
     /// Parameters that stand beside a column of whole numbers, or (true) of decimals: texts are taken as such numbers before the plan runs
     /// ([`types::number_operand`]), so that neighbours that are one DOUBLE stay apart.
     pub exact_params: Vec<(u32, bool)>,

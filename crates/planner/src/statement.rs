@@ -254,6 +254,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,
         number_texts: b.number_texts,
+        lifted: !b.context.param_types().is_empty(),
         exact_params: b.exact_params,
         warnings: b.warnings,
         accesses: b.accesses.list,

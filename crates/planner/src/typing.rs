@@ -55,6 +55,15 @@ pub fn is_told_once(text: &Expr, other: &Expr) -> bool {
     constant && !text.ty.unsigned && number && !other.is_constant()
 }
 
+/// Whether a text tells nobody where it is no DOUBLE or INTEGER, as in MySQL: that of a TEXT or BLOB column, and of functions that give one of their arguments. (As a DECIMAL, or in a CAST, it does.)
+pub fn says_nothing_as_number(text: &Expr) -> bool {
+    match &text.kind {
+        ExprKind::Slot(_) => text.ty.kind.is_blob(),
+        ExprKind::Func(Func::Coalesce | Func::IfNull | Func::Greatest | Func::Least, _) => text.ty.kind.is_string(),
+        _ => false,
+    }
+}
+
 /// Class of a type.
 pub fn class(ty: &ColumnType) -> Class {
     match ty.kind {

@@ -270,7 +270,7 @@ impl Exec<'_> {
         for row in rows {
             let at = usize::from(*row);
             let (x, y) = (a.value(at), b.value(at));
-            if self.odd_operand(&x, &y, matches!((a, b), (Vector::Constant(_), _) | (_, Vector::Constant(_)))).is_some() {
+            if self.may_be_odd(&x, &y, matches!((a, b), (Vector::Constant(_), _) | (_, Vector::Constant(_)))) {
                 return None;
             }
             out[at] = if op == CmpOp::NullSafeEq {

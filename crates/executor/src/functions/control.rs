@@ -38,7 +38,7 @@ impl Exec<'_> {
                 let collation = pair_collation(&args[0], &args[1]);
                 let (of_a, of_b) = (counted_beside(&a, &args[0], &b), counted_beside(&b, &args[1], &a));
                 let (x, y) = (of_a.as_ref().unwrap_or(&a), of_b.as_ref().unwrap_or(&b));
-                let odd = self.odd_operand(x, y, matches!(b, Value::Bytes(_)) && args[1].is_constant());
+                let odd = self.odd_pair(x, &args[0], y, &args[1], true);
                 self.tell_odd(odd)?;
                 Ok(if compare(x, y, collation, &*self.context) == Some(Ordering::Equal) { Value::Null } else { a })
             }

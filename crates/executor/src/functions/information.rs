@@ -24,7 +24,7 @@ impl Exec<'_> {
                 None => Ok(Value::UInt(self.context.last_insert_id())),
                 Some(a) => {
                     let v = self.eval(a)?;
-                    let id = self.bits_of(&v)?;
+                    let id = self.bits_of_operand(&v, a)?;
                     self.context.set_last_insert_id(id);
                     self.explicit_insert_id = Some(id);
                     Ok(if v.is_null() { v } else { Value::UInt(id) })

@@ -20,7 +20,7 @@ impl Exec<'_> {
         match func {
             F::Abs => {
                 let v = self.eval(&args[0])?;
-                self.demand_number("DOUBLE", &v)?;
+                self.demand_double(&v, &args[0])?;
                 Ok(match number(&v, &*self.context) {
                     None => Value::Null,
                     Some(Number::Int(i)) => match i.checked_abs() {
@@ -34,7 +34,7 @@ impl Exec<'_> {
             }
             F::Ceil | F::Floor => {
                 let v = self.eval(&args[0])?;
-                self.demand_number("DOUBLE", &v)?;
+                self.demand_double(&v, &args[0])?;
                 Ok(match number(&v, &*self.context) {
                     None => Value::Null,
                     Some(Number::Int(i)) => Value::Int(i),
@@ -53,7 +53,7 @@ impl Exec<'_> {
             }
             F::Round | F::Truncate => {
                 let v = self.eval(&args[0])?;
-                self.demand_number("DOUBLE", &v)?;
+                self.demand_double(&v, &args[0])?;
                 let digits = match args.get(1) {
                     Some(a) => match self.int_arg(a)? {
                         Some(d) => d,
@@ -132,7 +132,7 @@ impl Exec<'_> {
             F::Pi => Ok(Value::Double(std::f64::consts::PI)),
             F::Sign => {
                 let v = self.eval(&args[0])?;
-                self.demand_number("DOUBLE", &v)?;
+                self.demand_double(&v, &args[0])?;
                 Ok(match number(&v, &*self.context) {
                     None => Value::Null,
                     Some(Number::Int(i)) => Value::Int(i.signum()),
@@ -174,7 +174,7 @@ impl Exec<'_> {
                 match &v {
                     Value::Null => Ok(v),
                     Value::Bytes(b) if has_bits_of_bytes(&args[0]) => Ok(Value::Int(b.iter().map(|x| i64::from(x.count_ones())).sum())),
-                    _ => Ok(Value::Int(i64::from(self.bits_of(&v)?.count_ones()))),
+                    _ => Ok(Value::Int(i64::from(self.bits_of_operand(&v, &args[0])?.count_ones()))),
                 }
             }
             F::Format => {
@@ -184,7 +184,7 @@ impl Exec<'_> {
                     return Ok(v);
                 }
                 let digits = digits.clamp(0, 30) as u8;
-                self.demand_number("DOUBLE", &v)?;
+                self.demand_double(&v, &args[0])?;
                 let number = number(&v, &*self.context);
                 let exact = number.as_ref().filter(|n| !matches!(n, Number::Double(_))).and_then(number_decimal);
                 let text = match exact.and_then(|d| d.rescale(digits)) {

@@ -269,7 +269,7 @@ impl Exec<'_> {
             }
             F::SecToTime => {
                 let v = self.eval(&args[0])?;
-                self.demand_number("DECIMAL", &v)?;
+                self.demand_decimal(&v)?;
                 let Some(micros) = self.micros_of_seconds(&v) else { return Ok(Value::Null) };
                 // Up to the last microsecond of the last second.
                 if micros.abs() < Time::MAX.micros() + SECOND {
@@ -474,7 +474,7 @@ impl Exec<'_> {
 
     fn unixtime_to_datetime(&mut self, args: &[Expr]) -> Result<Value> {
         let v = self.eval(&args[0])?;
-        self.demand_number("DECIMAL", &v)?;
+        self.demand_decimal(&v)?;
         let seconds = match &v {
             Value::Bytes(text) => Some(convert::Number::Decimal(Decimal::parse(text).value)),
             v => number(v, &*self.context),

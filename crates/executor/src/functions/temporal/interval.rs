@@ -216,7 +216,7 @@ impl Exec<'_> {
             U::Quarter => (true, 3),
             U::Year => (true, 12),
             U::Second => {
-                self.demand_number("DECIMAL", n)?;
+                self.demand_decimal(n)?;
                 let micros = match (n, number(n, &*self.context)) {
                     (_, Some(convert::Number::Int(i))) => i.checked_mul(SECOND),
                     // What is behind the microseconds is cut.
@@ -228,7 +228,7 @@ impl Exec<'_> {
             }
             _ => return Ok(self.interval_of_parts(n, e, unit)),
         };
-        let amount = self.bits_of(n)?.cast_signed().checked_mul(factor);
+        let amount = self.bits_of_operand(n, e)?.cast_signed().checked_mul(factor);
         let amount = if of_months { amount.filter(|m| m.unsigned_abs() < 1_000_000).map(|m| (m, 0)) } else { amount.map(|m| (0, m)) };
         if amount.is_none() {
             self.warn(1441, "Datetime function: datetime field overflow".to_owned());
