@@ -9,7 +9,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::plan_cache::CachedPlan;
+use crate::statement::plan_cache::CachedPlan;
 use admission::Work;
 use planner::Plan;
 use planner::plan::{Body, InsertSource};

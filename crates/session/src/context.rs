@@ -574,7 +574,7 @@ impl PlanContext for Planning<'_> {
 
     fn bound_type(&self, n: u32) -> Option<ColumnType> {
         // With types at hand they are literals of the text.
-        let bound = |value| crate::prepared::bound_type(value, self.core.settings.collation);
+        let bound = |value| crate::statement::prepared::bound_type(value, self.core.settings.collation);
         if self.param_types.is_empty() { self.params.get(n as usize).and_then(bound) } else { None }
     }
 

@@ -7,7 +7,7 @@
 //! Between commands nothing here is of this session rather than another: buffers are empty or about to be written over, and plans are found by keys that hold all that they depend on
 //! (`plan_cache.rs`).
 
-use crate::plan_cache::{OwnPlans, OwnTexts};
+use crate::statement::plan_cache::{OwnPlans, OwnTexts};
 use executor::Scratch;
 use parser::{Bump, LiftedLiteral};
 use types::Value;

@@ -340,7 +340,7 @@ impl ClientSession {
         let arena = parser::Bump::new();
         let parsed = parser::parse(sql, self.lexical_mode(), &arena).ok()?;
         let end = parsed.rest.min(sql.len());
-        let text = trimmed(&sql[..end], crate::query::is_blank(&sql[end..]));
+        let text = trimmed(&sql[..end], crate::statement::query::is_blank(&sql[end..]));
         if text.is_empty() {
             return None;
         }

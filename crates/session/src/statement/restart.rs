@@ -10,7 +10,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
-use crate::plan_cache::CachedPlan;
+use crate::statement::plan_cache::CachedPlan;
 use protocol::ResultSink;
 use protocol::writer::WriterMark;
 

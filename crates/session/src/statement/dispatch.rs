@@ -7,10 +7,10 @@ use crate::context::Planning;
 use crate::error_map::Outcome;
 use crate::output::Output;
 use crate::privileges::authorize;
-use crate::query::{empty_query, is_planned};
 use crate::query_logs::Log;
 use crate::result_columns;
-use crate::run::Ran;
+use crate::statement::query::{empty_query, is_planned};
+use crate::statement::run::Ran;
 use crate::transaction::Completion;
 use crate::{ddl, show};
 use admission::Work;
@@ -37,7 +37,7 @@ impl ClientSession {
         if is_planned(statement) {
             // Cleared first: what planning complains about belongs to this statement.
             self.core.diagnostics.clear();
-            let (hinted, warnings) = crate::hinted::assignments(self, statement);
+            let (hinted, warnings) = crate::statement::hinted::assignments(self, statement);
             return self.with_variables(&hinted, |session| {
                 session.stage("optimizing", "run_statement");
                 let mut plan = session.plan(statement, sql)?;

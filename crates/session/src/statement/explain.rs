@@ -58,7 +58,7 @@ impl ClientSession {
             }
             ExplainTarget::Connection(id) => return self.explain_connection(explain, id, sink),
         };
-        let (hinted, warnings) = crate::hinted::assignments(self, statement);
+        let (hinted, warnings) = crate::statement::hinted::assignments(self, statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
         let (from, to) = (explain.text.0 as usize, explain.text.1 as usize);
         let text = sql.get(from..to).unwrap_or(sql);
@@ -102,7 +102,7 @@ impl ClientSession {
         }
         let (arena, text) = (parser::Bump::new(), connection.statement());
         let parsed = parser::parse(&text, self.lexical_mode(), &arena).ok();
-        let Some(parsed) = parsed.filter(|parsed| crate::query::is_planned(&parsed.statement)) else {
+        let Some(parsed) = parsed.filter(|parsed| crate::statement::query::is_planned(&parsed.statement)) else {
             let message = "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
             return Err(SqlError::with_message(3012, message).into());
         };

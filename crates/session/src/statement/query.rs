@@ -2,11 +2,11 @@
 
 use crate::client_session::ClientSession;
 use crate::context::Planning;
-use crate::enter::{STALE_PLANS_MAX, too_stale};
 use crate::error_map::{Outcome, parse_error};
-use crate::plan_cache::{CachedPlan, PlanKey};
 use crate::result_columns;
-use crate::run::Ran;
+use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
+use crate::statement::plan_cache::{CachedPlan, PlanKey};
+use crate::statement::run::Ran;
 use crate::temporary::Changed;
 use crate::transaction_words;
 use executor::StatementContext;

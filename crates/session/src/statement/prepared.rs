@@ -9,15 +9,15 @@ mod statements;
 use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
 use crate::context::Planning;
-use crate::enter::{STALE_PLANS_MAX, too_stale};
 use crate::error_map::{Outcome, parse_error};
-use crate::plan_cache::{CachedPlan, PlanKey};
-use crate::preparable::is_preparable;
 use crate::privileges::authorize;
-use crate::query::{empty_query, is_planned};
 use crate::result_columns;
-use crate::run::Ran;
 use crate::sink::PrepareReply;
+use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
+use crate::statement::plan_cache::{CachedPlan, PlanKey};
+use crate::statement::preparable::is_preparable;
+use crate::statement::query::{empty_query, is_planned};
+use crate::statement::run::Ran;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -119,7 +119,7 @@ impl ClientSession {
 
     fn prepare_parsed(&mut self, sql: &[u8], key: PlanKey, arena: &parser::Bump) -> Result<(Prepared, Counted), Outcome> {
         let parsed = parser::parse(sql, self.lexical_mode(), arena).map_err(parse_error)?;
-        if parsed.rest < sql.len() && !crate::query::is_blank(&sql[parsed.rest..]) {
+        if parsed.rest < sql.len() && !crate::statement::query::is_blank(&sql[parsed.rest..]) {
             return Err(parse_error(parser::ParseError::syntax(sql, parsed.rest)).into());
         }
         if parsed.param_count as usize > protocol::execute::PARAMS_MAX {
@@ -127,7 +127,7 @@ impl ClientSession {
         }
         let counted = Counted::one(self.shared())?;
         let statement = &parsed.statement;
-        let (hinted, warnings) = crate::hinted::assignments(self, statement);
+        let (hinted, warnings) = crate::statement::hinted::assignments(self, statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
         if !parsed.reads_conditions && is_preparable(statement) {
             self.look_at_prepared(statement, sql)?;
@@ -411,7 +411,7 @@ pub(crate) fn bound_type(value: &Value, collation: types::Collation) -> Option<C
             Some(ColumnType { length: 4 * BOUND_TEXT_CHARS, ..ColumnType::new(TypeKind::VarBinary) })
         }
         Value::Bytes(_) | Value::Json(_) => Some(ColumnType::varchar(BOUND_TEXT_CHARS, collation)),
-        value => Some(crate::query::literal_type(value, collation)),
+        value => Some(crate::statement::query::literal_type(value, collation)),
     }
 }
 

@@ -10,10 +10,10 @@
 
 use super::handles::Handles;
 use crate::context::Core;
-use crate::cursors::Cursor;
-use crate::hinted::Assignment;
-use crate::plan_cache::CachedPlan;
 use crate::shared::Shared;
+use crate::statement::cursors::Cursor;
+use crate::statement::hinted::Assignment;
+use crate::statement::plan_cache::CachedPlan;
 use memory::{Kind, Tally};
 use mysql_error::{SqlError, codes};
 use parser::ast;

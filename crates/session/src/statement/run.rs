@@ -1,12 +1,12 @@
 //! Running a plan: by the way that `enter.rs` tells into the executor, and the reply.
 
 use crate::client_session::ClientSession;
-use crate::enter::refusal_of;
 use crate::error_map::Outcome;
 use crate::info::Info;
 use crate::lock_tables::share_of;
 use crate::output::Output;
-use crate::plan_cache::CachedPlan;
+use crate::statement::enter::refusal_of;
+use crate::statement::plan_cache::CachedPlan;
 use engine::HandlerCall;
 use executor::{Changes, StatementContext};
 use planner::Plan;

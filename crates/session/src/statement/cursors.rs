@@ -5,7 +5,7 @@
 //! 2. It depends on nothing any more: COMMIT, ROLLBACK and DDL leave it open, as in MySQL. Executing, resetting or closing its statement closes it.
 
 use crate::client_session::ClientSession;
-use crate::prepared::CursorUse;
+use crate::statement::prepared::CursorUse;
 use memory::{Kind, Use};
 use mysql_error::codes;
 use protocol::command::Execute;
