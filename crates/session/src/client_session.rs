@@ -4,16 +4,16 @@
 //! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (executor, reply), by the steps of `enter.rs` (rights, transaction,
 //! metadata locks); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
 
-use crate::charsets::ClientCharsets;
 use crate::command::{ClientIo, Command, Flow, Login};
 use crate::connections::Connection;
 use crate::context::{Core, Settings};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::Outcome;
 use crate::query_logs::Logged;
+use crate::reply::charsets::ClientCharsets;
+use crate::reply::session_track::Changes;
 use crate::server_locks::ServerLocks;
 use crate::service::Session;
-use crate::session_track::Changes;
 use crate::shared::Shared;
 use crate::statement::plan_cache::{OwnPlans, OwnTexts};
 use crate::statement::prepared::PreparedStatements;

@@ -1,11 +1,11 @@
 //! The session as planner and executor see it.
 
-use crate::charsets::ClientCharsets;
 use crate::command::Login;
 use crate::connections::{Connection, Stop};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::catalog_error;
 use crate::profiles::Profiles;
+use crate::reply::charsets::ClientCharsets;
 use crate::shared::{SERVER_VERSION, Shared};
 use crate::temporary::TemporaryTables;
 use crate::variables::{Scope, SessionVariables, deprecated, find};

@@ -1,8 +1,8 @@
 //! SET PERSIST, SET PERSIST_ONLY, RESET PERSIST: who may, and what is kept.
 
-use crate::charsets::is_charset_variable;
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::reply::charsets::is_charset_variable;
 use crate::variables::{Definition, Kept, Origin, Persisted, Scope, Source, check, default_value, find, is_read_at_start, show};
 use ::accounts::Privileges;
 use executor::StatementContext;

@@ -1,9 +1,9 @@
 //! SET: system variables with their effects, user variables, names and character sets, transaction characteristics.
 
-use crate::charsets::{is_charset_variable, partner};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::query_logs::Log;
+use crate::reply::charsets::{is_charset_variable, partner};
 use crate::shared::{memory_limit_of, memory_of_storage};
 use crate::variables::{Definition, Kind, Scope, check, deprecated, find, mode_warnings, switched};
 use engine::{FlushPolicy, Isolation};

@@ -1,12 +1,12 @@
 //! What all sessions share.
 
 use crate::accounts::{AccountStore, Accounts};
-use crate::charsets::partner;
 use crate::client_session::ClientSession;
 use crate::command::Login;
 use crate::connections::{Connection, Connections};
 use crate::deadlock_log::DeadlockLog;
 use crate::query_logs::QueryLogs;
+use crate::reply::charsets::partner;
 use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;
 use crate::show::Sample;

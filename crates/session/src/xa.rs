@@ -9,7 +9,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
-use crate::result_columns::plain;
+use crate::reply::result_columns::plain;
 use engine::Xid;
 use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};

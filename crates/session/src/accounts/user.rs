@@ -7,7 +7,7 @@ use super::standing::mandatory_roles;
 use super::store::Failed;
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
-use crate::result_columns::plain;
+use crate::reply::result_columns::plain;
 use ::accounts::{Account, AccountName, Accounts, Lifetime, Privileges, Require};
 use json::Json;
 use mysql_error::{SqlError, Warning, WarningLevel, codes};

@@ -8,7 +8,7 @@ use super::row_text::{Buffers, Writing};
 use super::{not_created, not_written};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::row_output::{put_column, put_value};
+use crate::reply::row_output::{put_column, put_value};
 use crate::statement::plan_cache::CachedPlan;
 use env::outside;
 use executor::{RowConsumer, StatementContext};

@@ -159,7 +159,7 @@ pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
         Value::UInt(year) if ty.kind == TypeKind::Year => return Some(format!("{year:04}")),
         Value::Float(n) => types::write_float(*n, ty.decimals, &mut out),
         Value::Double(n) => types::write_double(*n, ty.decimals, &mut out),
-        other => crate::value_text::write(other, &mut out),
+        other => crate::reply::value_text::write(other, &mut out),
     }
     let text = String::from_utf8_lossy(&out).into_owned();
     // A decimal is filled up beside its point.

@@ -4,7 +4,7 @@ use crate::client_session::ClientSession;
 use crate::connections::Phase;
 use crate::context::Planning;
 use crate::error_map::Outcome;
-use crate::result_columns;
+use crate::reply::result_columns;
 use crate::temporary::Changed;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};

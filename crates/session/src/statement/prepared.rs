@@ -6,13 +6,13 @@
 mod handles;
 mod statements;
 
-use crate::charsets::ClientCharsets;
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, parse_error};
 use crate::privileges::authorize;
-use crate::result_columns;
-use crate::sink::PrepareReply;
+use crate::reply::charsets::ClientCharsets;
+use crate::reply::result_columns;
+use crate::reply::sink::PrepareReply;
 use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
 use crate::statement::plan_cache::{CachedPlan, PlanKey};
 use crate::statement::preparable::is_preparable;

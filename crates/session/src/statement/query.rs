@@ -3,7 +3,7 @@
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, parse_error};
-use crate::result_columns;
+use crate::reply::result_columns;
 use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
 use crate::statement::plan_cache::{CachedPlan, PlanKey};
 use crate::statement::run::Ran;
@@ -239,8 +239,8 @@ impl ClientSession {
         self.planned.set(true);
         let results = self.core.settings.charsets.results;
         let columns = result_columns::block(&plan.columns, results);
-        let converts = plan.columns.iter().any(|column| crate::charsets::conversion(&column.ty, results).is_some());
-        let written_in = if converts { results } else { crate::charsets::UTF8 };
+        let converts = plan.columns.iter().any(|column| crate::reply::charsets::conversion(&column.ty, results).is_some());
+        let written_in = if converts { results } else { crate::reply::charsets::UTF8 };
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::admit::work_of(&plan);
         let shape = planner::shape::Shape::of(&plan);

@@ -2,9 +2,9 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::info::Info;
 use crate::lock_tables::share_of;
-use crate::output::Output;
+use crate::reply::ok_text::Info;
+use crate::reply::output::Output;
 use crate::statement::enter::refusal_of;
 use crate::statement::plan_cache::CachedPlan;
 use engine::HandlerCall;

@@ -80,7 +80,7 @@ impl ClientSession {
 /// A value as text.
 fn shown(value: &Value) -> String {
     let mut out = Vec::new();
-    crate::value_text::write(value, &mut out);
+    crate::reply::value_text::write(value, &mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 

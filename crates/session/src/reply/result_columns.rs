@@ -1,6 +1,6 @@
 //! Result columns as the wire describes them.
 
-use crate::charsets::{UTF8, outgoing};
+use crate::reply::charsets::{UTF8, outgoing};
 use planner::plan::{Kept, OutputColumn};
 use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType, PacketWriter};
 use std::borrow::Cow;

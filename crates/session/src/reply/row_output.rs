@@ -1,6 +1,6 @@
 //! Values and stored columns as fields of a row, text or binary.
 
-use crate::charsets::conversion;
+use crate::reply::charsets::conversion;
 use base::Malformed;
 use executor::Field;
 use protocol::{IntBytes, RowWriter};

@@ -4,7 +4,7 @@
 //! and an OK packet with nothing to tell costs few looks.
 
 use crate::client_session::ClientSession;
-use crate::transaction_track::TransactionTrack;
+use crate::reply::transaction_track::TransactionTrack;
 use crate::variables::{DEFINITIONS, find, show};
 use executor::StatementContext;
 use mysql_error::{Warning, WarningLevel, codes};

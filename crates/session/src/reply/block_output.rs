@@ -1,7 +1,7 @@
 //! Rows of a block as rows of a result: how a column's fields are written is found out once for all of them.
 
-use crate::charsets::conversion;
-use crate::row_output::{put_converted, put_field, width};
+use crate::reply::charsets::conversion;
+use crate::reply::row_output::{put_converted, put_field, width};
 use executor::{Block, Column, Data, Field, Strings};
 use protocol::rows::TEXT_WINDOW;
 use protocol::{IntBytes, RowFormat, RowRun, RowWriter};

@@ -1,8 +1,8 @@
 //! Result rows on their way from the executor into the packet buffer.
 
-use crate::block_output::BlockRows;
-use crate::charsets::UTF8;
-use crate::row_output::{put_column, put_converted, put_value};
+use crate::reply::block_output::BlockRows;
+use crate::reply::charsets::UTF8;
+use crate::reply::row_output::{put_column, put_converted, put_value};
 use executor::{Block, RowConsumer};
 use mysql_error::codes;
 use planner::plan::OutputColumn;
