@@ -11,7 +11,6 @@
 //! `service.rs` is the seam to the server; `client_session.rs` tells the way of a statement.
 
 pub mod accounts;
-mod admit;
 mod backup;
 mod client_session;
 pub mod command;
@@ -27,13 +26,11 @@ mod error_map;
 mod files;
 mod kinds;
 mod lent;
-mod lock_tables;
 mod persist;
 mod privileges;
 mod profiles;
 mod query_logs;
 mod reply;
-mod server_locks;
 pub mod service;
 mod set;
 mod shared;
@@ -44,11 +41,8 @@ mod status;
 mod temporary;
 mod tools;
 mod transaction;
-mod transaction_words;
-mod user_locks;
 pub mod variables;
 mod virtual_tables;
-mod xa;
 
 /// What the process list says of a statement that waits for a slot of `admission`.
 pub const ADMISSION_WAIT: &str = "Waiting for admission";

@@ -48,7 +48,7 @@ pub(crate) use program::no_procedure;
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
-use crate::lock_tables::Upgraded;
+use crate::transaction::lock_tables::Upgraded;
 use catalog::{CatalogError, TableEntry};
 use definition::{Definer, DraftColumn};
 use executor::StatementContext;

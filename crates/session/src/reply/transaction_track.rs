@@ -5,8 +5,8 @@
 //! only for sessions that are told.
 
 use crate::client_session::ClientSession;
-use crate::lock_tables::share_of;
 use crate::transaction::level_name;
+use crate::transaction::lock_tables::share_of;
 use engine::Isolation;
 use lock_manager::metadata::Share;
 use planner::Plan;

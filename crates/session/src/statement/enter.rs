@@ -16,8 +16,8 @@
 use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::error_map::{Outcome, executor_error};
-use crate::lock_tables::share_of;
 use crate::temporary::Changed;
+use crate::transaction::lock_tables::share_of;
 use admission::Work;
 use executor::Scratch;
 use lock_manager::WaitsFor;

@@ -8,7 +8,7 @@ use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
 use crate::statement::plan_cache::{CachedPlan, PlanKey};
 use crate::statement::run::Ran;
 use crate::temporary::Changed;
-use crate::transaction_words;
+use crate::transaction::words;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::{LiteralKind, ast};
@@ -87,8 +87,8 @@ impl ClientSession {
 
     /// One attempt at a statement; `None` when its plan was stale.
     fn try_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
-        if sql.len() <= transaction_words::BYTES_MAX
-            && let Some(statement) = transaction_words::read(sql)
+        if sql.len() <= words::BYTES_MAX
+            && let Some(statement) = words::read(sql)
         {
             return Ok((self.run_statement(&statement, sql, sink)? == Ran::Done).then_some(None));
         }
@@ -242,7 +242,7 @@ impl ClientSession {
         let converts = plan.columns.iter().any(|column| crate::reply::charsets::conversion(&column.ty, results).is_some());
         let written_in = if converts { results } else { crate::reply::charsets::UTF8 };
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
-        let work = crate::admit::work_of(&plan);
+        let work = crate::transaction::admit::work_of(&plan);
         let shape = planner::shape::Shape::of(&plan);
         let uses_tables = plan.uses_tables();
         let changed = Changed::by(&plan);

@@ -2,11 +2,11 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::lock_tables::share_of;
 use crate::reply::ok_text::Info;
 use crate::reply::output::Output;
 use crate::statement::enter::refusal_of;
 use crate::statement::plan_cache::CachedPlan;
+use crate::transaction::lock_tables::share_of;
 use engine::HandlerCall;
 use executor::{Changes, StatementContext};
 use planner::Plan;
