@@ -4,15 +4,15 @@
 //! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (executor, reply), by the steps of `enter.rs` (rights, transaction,
 //! metadata locks); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
 
-use crate::command::{ClientIo, Command, Flow, Login};
-use crate::connections::Connection;
 use crate::context::{Core, Settings};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::Outcome;
+use crate::front::command::{ClientIo, Command, Flow, Login};
+use crate::front::connections::Connection;
+use crate::front::service::Session;
 use crate::query_logs::Logged;
 use crate::reply::charsets::ClientCharsets;
 use crate::reply::session_track::Changes;
-use crate::service::Session;
 use crate::shared::Shared;
 use crate::statement::plan_cache::{OwnPlans, OwnTexts};
 use crate::statement::prepared::PreparedStatements;
@@ -288,7 +288,7 @@ impl ClientSession {
             self.core.cancel.reset();
             // A kill that came between the command's begin and the reset must not be lost.
             let stop = self.connection.stop_requested();
-            if stop != crate::connections::Stop::No {
+            if stop != crate::front::connections::Stop::No {
                 self.core.cancel.cancel(stop as u32);
             }
         }
@@ -328,7 +328,7 @@ impl ClientSession {
 }
 
 impl Session for ClientSession {
-    type Tools = crate::tools::Tools;
+    type Tools = crate::front::tools::Tools;
 
     fn exchange_tools(&mut self, tools: &mut Self::Tools) {
         self.swap_tools(tools);

@@ -1,9 +1,9 @@
 //! The session as planner and executor see it.
 
-use crate::command::Login;
-use crate::connections::{Connection, Stop};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::catalog_error;
+use crate::front::command::Login;
+use crate::front::connections::{Connection, Stop};
 use crate::profiles::Profiles;
 use crate::reply::charsets::ClientCharsets;
 use crate::shared::{SERVER_VERSION, Shared};
@@ -147,7 +147,7 @@ const PACKED_BYTES_MAX: usize = 1024;
 const PACKED_VARIABLES_MAX: usize = 64;
 
 impl Core {
-    /// See [`crate::service::Session::pack`].
+    /// See [`crate::front::service::Session::pack`].
     pub(crate) fn pack(&mut self) {
         self.lock_owner.pack();
         self.database = self.database.clone();

@@ -200,10 +200,12 @@ impl ClientSession {
                 Some(_) => Ok(()),
                 None => Err(codes::wrong_value_for_var("altiplano_admission", text).into()),
             },
-            "protocol_compression_algorithms" if crate::compression::CompressionChoice::parse(&text).is_none() => {
+            "protocol_compression_algorithms" if crate::front::compression::CompressionChoice::parse(&text).is_none() => {
                 Err(codes::wrong_value_for_var("protocol_compression_algorithms", text).into())
             }
-            "tls_version" if !crate::encryption::is_version_list(&text) => Err(codes::wrong_value_for_var("tls_version", text).into()),
+            "tls_version" if !crate::front::encryption::is_version_list(&text) => {
+                Err(codes::wrong_value_for_var("tls_version", text).into())
+            }
             "transaction_isolation" => isolation_of(&text).map(|_| ()),
             "time_zone" => match TimeZone::parse(&text) {
                 Some(_) => Ok(()),

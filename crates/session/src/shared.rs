@@ -2,12 +2,12 @@
 
 use crate::accounts::{AccountStore, Accounts};
 use crate::client_session::ClientSession;
-use crate::command::Login;
-use crate::connections::{Connection, Connections};
 use crate::deadlock_log::DeadlockLog;
+use crate::front::command::Login;
+use crate::front::connections::{Connection, Connections};
+use crate::front::service::{FrontSettings, Service};
 use crate::query_logs::QueryLogs;
 use crate::reply::charsets::partner;
-use crate::service::{FrontSettings, Service};
 use crate::set::flush_policy;
 use crate::show::Sample;
 use crate::stages::Stages;

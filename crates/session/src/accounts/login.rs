@@ -2,7 +2,7 @@
 
 use super::store::AccountStore;
 use super::{Account, Accounts, Attempt, AuthPlugin, denied};
-use crate::command::ClientAddress;
+use crate::front::command::ClientAddress;
 use ::accounts::{AccountName, Client, Lifetime};
 use mysql_error::{SqlError, codes};
 

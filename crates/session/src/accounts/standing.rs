@@ -6,8 +6,8 @@
 use super::SYSTEM_USER;
 use super::limits::{Presence, Usage};
 use super::login::is_expired;
-use crate::connections::Connection;
 use crate::context::Core;
+use crate::front::connections::Connection;
 use crate::shared::Shared;
 use ::accounts::{Account, AccountName, Accounts, Rights};
 use mysql_error::SqlError;

@@ -2,9 +2,9 @@
 
 use crate::accounts::{SYSTEM_USER, run_grant, run_role, run_user};
 use crate::client_session::ClientSession;
-use crate::connections::Stop;
 use crate::context::Planning;
 use crate::error_map::Outcome;
+use crate::front::connections::Stop;
 use crate::privileges::authorize;
 use crate::query_logs::Log;
 use crate::reply::output::Output;

@@ -1,9 +1,9 @@
 //! EXPLAIN: the plan of a statement, or with ANALYZE what its operators did when it ran.
 
 use crate::client_session::ClientSession;
-use crate::connections::Phase;
 use crate::context::Planning;
 use crate::error_map::Outcome;
+use crate::front::connections::Phase;
 use crate::reply::result_columns;
 use crate::temporary::Changed;
 use executor::StatementContext;

@@ -3,7 +3,7 @@
 //! - A statement of a plan asks, unless it is brief and a transaction of its own: a read or change of one row by its key, an insert of a few rows. Such a
 //!   one costs less than the sleep and wake-up that queueing costs.
 //! - A transaction of several statements keeps its slot from its first one on; between statements the slot may be taken away when others wait.
-//! - During waits for locks and for time (told by `lock_manager::Cancel`) and for the client ([`Connection::client_wait_begins`](crate::connections::Connection::client_wait_begins))
+//! - During waits for locks and for time (told by `lock_manager::Cancel`) and for the client ([`Connection::client_wait_begins`](crate::front::connections::Connection::client_wait_begins))
 //!   likewise; commit gives it back (`transaction.rs`) before the log is waited for.
 //! - What has no plan (SHOW, DDL, SET without a subquery that reads tables) does not ask.
 

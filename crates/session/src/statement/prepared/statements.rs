@@ -232,7 +232,7 @@ impl Prepared {
 }
 
 impl PreparedStatements {
-    /// See [`crate::service::Session::pack`].
+    /// See [`crate::front::service::Session::pack`].
     pub(crate) fn pack(&mut self) {
         if self.by_handle.places() > PACKED_MAX {
             return;

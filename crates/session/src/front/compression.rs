@@ -1,6 +1,6 @@
 //! Which compression of packets clients may choose (`protocol_compression_algorithms`), and what a connection chose.
 
-use crate::connections::Connection;
+use crate::front::connections::Connection;
 use crate::shared::Shared;
 use crate::variables::find;
 use mysql_error::{SqlError, codes};

@@ -1,8 +1,8 @@
 //! What clients see of encryption: the variables `ssl_…` and `tls_…`, ALTER INSTANCE RELOAD TLS, counters.
 
 use crate::client_session::ClientSession;
-use crate::connections::Connection;
 use crate::error_map::Outcome;
+use crate::front::connections::Connection;
 use crate::shared::Shared;
 use crate::variables::find;
 use executor::StatementContext;

@@ -581,7 +581,7 @@ fn millis(duration: Duration) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connections::tests::Hang;
+    use crate::front::connections::tests::Hang;
 
     #[test]
     fn phases_survive_the_activity_word() {

@@ -11,7 +11,7 @@ use protocol::{Capabilities, CommandError};
 pub enum Flow {
     /// Send what is in the buffer and wait for the next command.
     Continue,
-    /// The same, once the log is durable up to [`Session::awaits`](crate::service::Session::awaits) and [`Session::finish`](crate::service::Session::finish) has said that all is well.
+    /// The same, once the log is durable up to [`Session::awaits`](crate::front::service::Session::awaits) and [`Session::finish`](crate::front::service::Session::finish) has said that all is well.
     Later,
     /// Send what is in the buffer and close.
     Quit,

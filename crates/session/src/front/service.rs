@@ -12,9 +12,9 @@ use protocol::PacketWriter;
 use tls::Tls;
 
 use crate::accounts::Accounts;
-use crate::command::{ClientIo, Command, Flow, Login};
-use crate::compression::CompressionChoice;
-use crate::connections::{Connection, Connections};
+use crate::front::command::{ClientIo, Command, Flow, Login};
+use crate::front::compression::CompressionChoice;
+use crate::front::connections::{Connection, Connections};
 
 /// Settings of the front that may change while the server runs; read at each login.
 #[derive(Debug, Clone, PartialEq, Eq)]
