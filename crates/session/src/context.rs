@@ -1,10 +1,10 @@
 //! The session as planner and executor see it.
 
+use crate::counters::profiles::Profiles;
 use crate::diagnostics::Diagnostics;
 use crate::error_map::catalog_error;
 use crate::front::command::Login;
 use crate::front::connections::{Connection, Stop};
-use crate::profiles::Profiles;
 use crate::reply::charsets::ClientCharsets;
 use crate::shared::{SERVER_VERSION, Shared};
 use crate::temporary::TemporaryTables;

@@ -2,7 +2,9 @@
 
 use crate::accounts::{AccountStore, Accounts};
 use crate::client_session::ClientSession;
-use crate::deadlock_log::DeadlockLog;
+use crate::counters::deadlock_log::DeadlockLog;
+use crate::counters::stages::Stages;
+use crate::counters::status::Status;
 use crate::front::command::Login;
 use crate::front::connections::{Connection, Connections};
 use crate::front::service::{FrontSettings, Service};
@@ -10,9 +12,7 @@ use crate::query_logs::QueryLogs;
 use crate::reply::charsets::partner;
 use crate::set::flush_policy;
 use crate::show::Sample;
-use crate::stages::Stages;
 use crate::statement::plan_cache::PlanCache;
-use crate::status::Status;
 use crate::temporary::TemporaryList;
 use crate::variables::{GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find};
 use admission::{Admission, Mode};
@@ -74,7 +74,7 @@ pub struct Shared {
     /// The logs of statements.
     pub(crate) query_logs: QueryLogs,
     /// Statements by kind.
-    pub(crate) kinds: crate::kinds::Kinds,
+    pub(crate) kinds: crate::counters::statement_kinds::Kinds,
     /// Where temporary files are made; without it statements have their memory alone.
     spill: OnceLock<Arc<spill::Directory>>,
     /// What SET PERSIST keeps, where there is a data directory.

@@ -153,7 +153,7 @@ impl QueryLogs {
         self.settings.load(Ordering::Relaxed) & (GENERAL | SLOW | PROFILED) != 0
     }
 
-    /// A session begins to keep profiles, or ends it: [`crate::profiles`].
+    /// A session begins to keep profiles, or ends it: [`crate::counters::profiles`].
     pub(crate) fn count_profiler(&self, begins: bool) {
         let mut profilers = self.profilers.lock();
         *profilers = if begins { *profilers + 1 } else { profilers.saturating_sub(1) };

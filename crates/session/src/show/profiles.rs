@@ -2,8 +2,8 @@
 
 use super::{Table, server, text};
 use crate::client_session::ClientSession;
+use crate::counters::profiles::{Profile, Stage};
 use crate::error_map::Outcome;
-use crate::profiles::{Profile, Stage};
 use executor::StatementContext;
 use mysql_error::codes;
 use parser::ast::{Limit, ProfilePart};
