@@ -5,6 +5,12 @@
 //!    not exist here (`foreign_key_checks`) so that both values behave alike.
 //! 2. A session keeps only what differs from the global value at its start, so an idle session stays small.
 //!
+//! # In this room
+//! - `table.rs`: the list; `deprecated.rs`: which of them MySQL warns of; `languages.rs`: values of one.
+//! - `global.rs`, `session.rs`: the values of the server and of a session.
+//! - `set.rs`: SET, and what it does at once.
+//! - `persist.rs`: SET PERSIST as a statement; `persisted.rs`: what it keeps; `kept_file.rs`: the files for that and for `server_uuid.rs`.
+//!
 //! # Start at
 //! [`Definition`], `table.rs` for the list, [`SessionVariables`].
 
@@ -12,9 +18,11 @@ pub(crate) mod deprecated;
 mod global;
 mod kept_file;
 mod languages;
+pub(crate) mod persist;
 mod persisted;
 mod server_uuid;
 mod session;
+pub(crate) mod set;
 mod table;
 
 pub use global::{GlobalVariables, default_value, parse_size};
