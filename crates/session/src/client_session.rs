@@ -1,8 +1,8 @@
 //! One client's session: takes commands, runs statements, writes replies.
 //!
 //! # The way of a statement
-//! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (executor, reply), by the steps of `enter.rs` (rights, transaction,
-//! metadata locks); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
+//! [`ClientSession::handle`] → `statement/`: `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (executor, reply), by the steps of `enter.rs` (rights, transaction,
+//! metadata locks); statements without a plan → `dispatch.rs` → `variables/set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
 
 use crate::context::{Core, Settings};
 use crate::diagnostics::Diagnostics;

@@ -8,7 +8,7 @@
 //! Sockets and authentication (`server`), packets (`protocol`), plans (`planner`), rows (`executor`).
 //!
 //! # Start at
-//! `service.rs` is the seam to the server; `client_session.rs` tells the way of a statement.
+//! `front/service.rs` is the seam to the server; `client_session.rs` tells the way of a statement. Each folder is a room, and its head says what is in it; ARCHITECTURE.md lists them.
 
 pub mod accounts;
 mod backup;

@@ -7,7 +7,7 @@
 //! 2. An entry is made in its session's own memory and reaches the file by one append. No latch is held meanwhile, so entries need nothing of those before them: `use db;`
 //!    stands in each entry of a session that has a database.
 //! 3. A log that cannot be written stops no statement: the server's log tells of it once, and entries are lost until there is room again.
-//! 4. Profiles of a session's statements (`profiles.rs`) are taken on the same way: while nobody keeps any they cost nothing more.
+//! 4. Profiles of a session's statements (`counters/profiles.rs`) are taken on the same way: while nobody keeps any they cost nothing more.
 //! 5. No password reaches a log: texts that do not parse are left out, those of others go through [`without_secrets`].
 //!
 //! # Start at

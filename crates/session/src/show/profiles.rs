@@ -1,4 +1,4 @@
-//! SHOW PROFILES and SHOW PROFILE, from `profiles.rs`.
+//! SHOW PROFILES and SHOW PROFILE, from `counters/profiles.rs`.
 
 use super::{Table, server, text};
 use crate::client_session::ClientSession;
