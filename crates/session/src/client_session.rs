@@ -18,7 +18,7 @@ use crate::statement::plan_cache::{OwnPlans, OwnTexts};
 use crate::statement::prepared::PreparedStatements;
 use crate::transaction::TransactionState;
 use crate::transaction::server_locks::ServerLocks;
-use crate::variables::{SessionVariables, find};
+use crate::variables::{SessionVariables, variable};
 use crate::virtual_tables;
 use base::Lsn;
 use engine::{HandlerCalls, Isolation};
@@ -424,11 +424,9 @@ impl Session for ClientSession {
 /// Variables of a session that begins. As in MySQL an interactive client's `wait_timeout` is the server's `interactive_timeout`.
 fn first_variables(shared: &Shared, login: &Login) -> SessionVariables {
     let mut variables = SessionVariables::new(shared.variables.all());
-    if login.capabilities.contains(Capabilities::INTERACTIVE)
-        && let (Some(wait), Some(interactive)) = (find("wait_timeout"), find("interactive_timeout"))
-    {
-        let seconds = variables.get(interactive).clone();
-        variables.set(wait, seconds);
+    if login.capabilities.contains(Capabilities::INTERACTIVE) {
+        let seconds = variables.get(variable!("interactive_timeout")).clone();
+        variables.set(variable!("wait_timeout"), seconds);
     }
     variables
 }
@@ -608,7 +606,7 @@ impl ClientSession {
 
     /// Keeps what the client said of itself, up to `performance_schema_session_connect_attrs_size`.
     fn keep_attributes(&mut self) {
-        let mut room = self.shared().number("performance_schema_session_connect_attrs_size") as usize;
+        let mut room = self.shared().number(variable!("performance_schema_session_connect_attrs_size")) as usize;
         let mut attributes = std::mem::take(&mut self.core.login.attributes);
         let kept = attributes.iter().take_while(|(name, value)| {
             // With the lengths in front of both.
@@ -654,7 +652,7 @@ impl ClientSession {
         if own.as_deref() == Some(name) {
             self.prepared.leave(Some(name), None);
             self.changes.note_schema();
-            let server = Collation::from_name(&self.session_text("collation_server"));
+            let server = Collation::from_name(&self.session_text(variable!("collation_server")));
             self.set_database_charset(server.unwrap_or(Collation::DEFAULT));
             self.connection.set_label(|label| label.database = None);
         }

@@ -8,7 +8,7 @@ use crate::front::connections::{Connection, Stop};
 use crate::reply::charsets::ClientCharsets;
 use crate::shared::{SERVER_VERSION, Shared};
 use crate::temporary::TemporaryTables;
-use crate::variables::{Scope, SessionVariables, deprecated, find};
+use crate::variables::{Definition, Scope, SessionVariables, deprecated, find, variable};
 use crate::virtual_tables::{self, LockPicture};
 use admission::Ticket;
 use catalog::{TableEntry, ViewEntry, VirtualRequest, VirtualTableDef};
@@ -367,19 +367,19 @@ impl StatementContext for Core {
     }
 
     fn foreign_key_checks(&self) -> bool {
-        self.number("foreign_key_checks") != 0
+        self.number(variable!("foreign_key_checks")) != 0
     }
 
     fn group_concat_max_len(&self) -> usize {
-        self.number("group_concat_max_len") as usize
+        self.number(variable!("group_concat_max_len")) as usize
     }
 
     fn cte_max_recursion_depth(&self) -> u64 {
-        self.number("cte_max_recursion_depth")
+        self.number(variable!("cte_max_recursion_depth"))
     }
 
     fn join_buffer_bytes(&self) -> usize {
-        self.number("join_buffer_size") as usize
+        self.number(variable!("join_buffer_size")) as usize
     }
 
     fn max_allowed_packet(&self) -> usize {
@@ -411,7 +411,7 @@ impl StatementContext for Core {
     }
 
     fn default_week_format(&self) -> u8 {
-        self.number("default_week_format") as u8
+        self.number(variable!("default_week_format")) as u8
     }
 
     fn load_file(&mut self, name: &[u8]) -> executor::Result<Option<Vec<u8>>> {
@@ -448,10 +448,10 @@ impl Core {
     }
 
     /// A whole number that is a system variable's value in this session.
-    pub fn number(&self, name: &str) -> u64 {
-        match find(name).map(|definition| self.variables.get(definition)) {
-            Some(Value::UInt(n)) => *n,
-            Some(Value::Int(n)) => *n as u64,
+    pub fn number(&self, definition: &'static Definition) -> u64 {
+        match self.variables.get(definition) {
+            Value::UInt(n) => *n,
+            Value::Int(n) => *n as u64,
             _ => 0,
         }
     }
@@ -591,7 +591,7 @@ impl PlanContext for Planning<'_> {
     }
 
     fn div_precision_increment(&self) -> u8 {
-        self.core.number("div_precision_increment") as u8
+        self.core.number(variable!("div_precision_increment")) as u8
     }
 
     fn max_join_size(&self) -> u64 {
@@ -599,7 +599,7 @@ impl PlanContext for Planning<'_> {
     }
 
     fn auto_is_null(&self) -> bool {
-        self.core.number("sql_auto_is_null") == 1
+        self.core.number(variable!("sql_auto_is_null")) == 1
     }
 
     fn switches(&self) -> planner::switches::Switches {

@@ -25,6 +25,7 @@ use crate::error_map::{Outcome, Undo, engine_error};
 use crate::temporary::Lasting;
 use crate::transaction::lock_tables::TableLocks;
 use crate::transaction::xa::XaBranch;
+use crate::variables::variable;
 use admission::Work;
 use base::Lsn;
 use catalog::TableEntry;
@@ -448,7 +449,7 @@ impl ClientSession {
 
     fn undo_failed(&mut self, undo: Undo) -> Result<(), Outcome> {
         let undo = match undo {
-            Undo::OnTimeout if self.core.shared.number("innodb_rollback_on_timeout") == 1 => Undo::Transaction,
+            Undo::OnTimeout if self.core.shared.number(variable!("innodb_rollback_on_timeout")) == 1 => Undo::Transaction,
             Undo::OnTimeout => Undo::Statement,
             other => other,
         };
@@ -459,7 +460,7 @@ impl ClientSession {
                 undone.map_err(|error| engine_error(error, || self.stop_error()))
             }
             Undo::Statement | Undo::OnTimeout | Undo::Transaction => {
-                if undo == Undo::Transaction && self.core.shared.number("innodb_print_all_deadlocks") == 1 {
+                if undo == Undo::Transaction && self.core.shared.number(variable!("innodb_print_all_deadlocks")) == 1 {
                     self.core.shared.deadlock_log.write_new(&self.core);
                 }
                 // After a deadlock the client is outside a transaction; its next statement starts one.

@@ -8,6 +8,7 @@
 
 use crate::context::Core;
 use crate::shared::Shared;
+use crate::variables::variable;
 use env::ThreadUsage;
 use parser::ast::{PrepareSource, ShowKind, Statement};
 use std::collections::VecDeque;
@@ -176,7 +177,7 @@ impl Core {
 
     /// Keeps the profile of a statement that has ended.
     pub(crate) fn keep_profile(&mut self, running: Running) {
-        let count = self.number("profiling_history_size") as usize;
+        let count = self.number(variable!("profiling_history_size")) as usize;
         let Some(profiles) = self.profiles.as_mut().filter(|profiles| profiles.is_on) else { return };
         profiles.last_id = profiles.last_id.wrapping_add(1);
         let Running { text, stages } = running;

@@ -2,7 +2,7 @@
 
 use crate::front::connections::Connection;
 use crate::shared::Shared;
-use crate::variables::find;
+use crate::variables::variable;
 use mysql_error::{SqlError, codes};
 use protocol::compressed::{Algorithm, ZSTD_LEVEL, ZSTD_LEVEL_MAX};
 use protocol::{Capabilities, HandshakeResponse};
@@ -63,8 +63,8 @@ impl CompressionChoice {
 impl Shared {
     /// What new connections may choose.
     pub(crate) fn compression(&self) -> CompressionChoice {
-        match find("protocol_compression_algorithms").map(|definition| self.variables.get(definition)) {
-            Some(Value::Bytes(list)) => CompressionChoice::parse(&list.to_text()).unwrap_or_default(),
+        match self.variables.get(variable!("protocol_compression_algorithms")) {
+            Value::Bytes(list) => CompressionChoice::parse(&list.to_text()).unwrap_or_default(),
             _ => CompressionChoice::default(),
         }
     }

@@ -4,7 +4,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::front::connections::Connection;
 use crate::shared::Shared;
-use crate::variables::find;
+use crate::variables::variable;
 use executor::StatementContext;
 use mysql_error::codes;
 use std::path::Path;
@@ -21,17 +21,17 @@ pub(crate) fn is_version_list(text: &str) -> bool {
 impl Shared {
     /// The settings that variables ask for.
     fn tls_settings(&self) -> Settings {
-        let text = |name| match find(name).map(|definition| self.variables.get(definition)) {
-            Some(Value::Bytes(text)) => text.to_text().into_owned(),
+        let text = |definition| match self.variables.get(definition) {
+            Value::Bytes(text) => text.to_text().into_owned(),
             _ => String::new(),
         };
         Settings {
-            directory: Path::new(&text("datadir")).to_owned(),
-            ca: text("ssl_ca"),
-            crl: text("ssl_crl"),
-            cert: text("ssl_cert"),
-            key: text("ssl_key"),
-            versions: text("tls_version"),
+            directory: Path::new(&text(variable!("datadir"))).to_owned(),
+            ca: text(variable!("ssl_ca")),
+            crl: text(variable!("ssl_crl")),
+            cert: text(variable!("ssl_cert")),
+            key: text(variable!("ssl_key")),
+            versions: text(variable!("tls_version")),
         }
     }
 
@@ -45,7 +45,7 @@ impl Shared {
     /// Clients see by `have_ssl` whether they may ask for TLS.
     fn show_whether_encrypted(&self) {
         let word = if self.tls.current().config.is_some() { "YES" } else { "DISABLED" };
-        for definition in ["have_ssl", "have_openssl"].into_iter().filter_map(find) {
+        for definition in [variable!("have_ssl"), variable!("have_openssl")] {
             self.variables.set(definition, Value::from(word));
         }
     }

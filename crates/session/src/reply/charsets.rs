@@ -5,7 +5,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::variables::{Definition, find};
+use crate::variables::{Definition, variable};
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use protocol::ResultSink;
@@ -109,15 +109,15 @@ pub(crate) fn partner(name: &str, value: &Value) -> Option<(&'static Definition,
     let Value::Bytes(text) = value else { return None };
     let text = text.to_text();
     let (other, value) = match name {
-        "character_set_connection" => ("collation_connection", Charset::from_name(&text)?.default_collation().name()),
-        "character_set_database" => ("collation_database", Charset::from_name(&text)?.default_collation().name()),
-        "character_set_server" => ("collation_server", Charset::from_name(&text)?.default_collation().name()),
-        "collation_connection" => ("character_set_connection", Collation::from_name(&text)?.charset().name()),
-        "collation_database" => ("character_set_database", Collation::from_name(&text)?.charset().name()),
-        "collation_server" => ("character_set_server", Collation::from_name(&text)?.charset().name()),
+        "character_set_connection" => (variable!("collation_connection"), Charset::from_name(&text)?.default_collation().name()),
+        "character_set_database" => (variable!("collation_database"), Charset::from_name(&text)?.default_collation().name()),
+        "character_set_server" => (variable!("collation_server"), Charset::from_name(&text)?.default_collation().name()),
+        "collation_connection" => (variable!("character_set_connection"), Collation::from_name(&text)?.charset().name()),
+        "collation_database" => (variable!("character_set_database"), Collation::from_name(&text)?.charset().name()),
+        "collation_server" => (variable!("character_set_server"), Collation::from_name(&text)?.charset().name()),
         _ => return None,
     };
-    Some((find(other)?, Value::from(value)))
+    Some((other, Value::from(value)))
 }
 
 fn charset_of(name: &str) -> Result<Charset, Outcome> {
@@ -163,26 +163,24 @@ impl ClientSession {
 
     /// Takes the variables over into the settings.
     pub(crate) fn charsets_from_variables(&mut self) {
-        let text = |name| match find(name).map(|definition| self.core.variables.get(definition)) {
-            Some(Value::Bytes(text)) => Some(text.to_text().into_owned()),
+        let text = |definition| match self.core.variables.get(definition) {
+            Value::Bytes(text) => Some(text.to_text().into_owned()),
             _ => None,
         };
-        let charset = |name| text(name).and_then(|name| Charset::from_name(&name));
+        let charset = |definition| text(definition).and_then(|name| Charset::from_name(&name));
         let charsets = ClientCharsets {
-            client: charset("character_set_client").unwrap_or(Charset::Utf8mb4),
-            results: charset("character_set_results"),
+            client: charset(variable!("character_set_client")).unwrap_or(Charset::Utf8mb4),
+            results: charset(variable!("character_set_results")),
         };
-        let collation = text("collation_connection").and_then(|name| Collation::from_name(&name)).unwrap_or(Collation::DEFAULT);
+        let collation = text(variable!("collation_connection")).and_then(|name| Collation::from_name(&name)).unwrap_or(Collation::DEFAULT);
         self.core.settings.charsets = charsets;
         self.core.settings.collation = collation;
         self.environment = 0;
     }
 
-    fn set_variables(&mut self, values: &[(&str, &str)]) {
-        for (name, value) in values {
-            if let Some(definition) = find(name) {
-                self.core.variables.set(definition, Value::from(*value));
-            }
+    fn set_variables(&mut self, values: &[(&'static Definition, &str)]) {
+        for (definition, value) in values {
+            self.core.variables.set(definition, Value::from(*value));
         }
         self.charsets_from_variables();
     }
@@ -190,10 +188,10 @@ impl ClientSession {
     /// What a login and SET NAMES say.
     pub(crate) fn set_client_charset(&mut self, charset: Charset, collation: Collation) {
         self.set_variables(&[
-            ("character_set_client", charset.name()),
-            ("character_set_results", charset.name()),
-            ("character_set_connection", charset.name()),
-            ("collation_connection", collation.name()),
+            (variable!("character_set_client"), charset.name()),
+            (variable!("character_set_results"), charset.name()),
+            (variable!("character_set_connection"), charset.name()),
+            (variable!("collation_connection"), collation.name()),
         ]);
     }
 
@@ -222,22 +220,21 @@ impl ClientSession {
         let name = charset.unwrap_or(Charset::Utf8mb4.name());
         let charset = charset_of(name)?;
         self.warn_if(planner::charsets::of_charset(name));
-        let database = find("collation_database").map(|definition| self.core.variables.get(definition).clone());
-        let collation = match database {
-            Some(Value::Bytes(name)) => Collation::from_name(&name.to_text()).unwrap_or(Collation::DEFAULT),
+        let collation = match self.core.variables.get(variable!("collation_database")) {
+            Value::Bytes(name) => Collation::from_name(&name.to_text()).unwrap_or(Collation::DEFAULT),
             _ => Collation::DEFAULT,
         };
         self.set_client_charset(charset, collation);
-        self.set_variables(&[("character_set_connection", collation.charset().name())]);
+        self.set_variables(&[(variable!("character_set_connection"), collation.charset().name())]);
         Ok(())
     }
 
     /// The current database's defaults, as variables show them.
     pub(crate) fn set_database_charset(&mut self, collation: Collation) {
-        for (name, value) in [("character_set_database", collation.charset().name()), ("collation_database", collation.name())] {
-            if let Some(definition) = find(name) {
-                self.core.variables.set(definition, Value::from(value));
-            }
+        for (definition, value) in
+            [(variable!("character_set_database"), collation.charset().name()), (variable!("collation_database"), collation.name())]
+        {
+            self.core.variables.set(definition, Value::from(value));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::client_session::ClientSession;
 use crate::reply::transaction_track::TransactionTrack;
-use crate::variables::{DEFINITIONS, find, show};
+use crate::variables::{DEFINITIONS, Definition, find, show, variable};
 use executor::StatementContext;
 use mysql_error::{Warning, WarningLevel, codes};
 use protocol::reply::session_state;
@@ -49,7 +49,7 @@ impl ClientSession {
     pub(crate) fn begin_tracking(&mut self) {
         let listening = self.core.login.capabilities.contains(Capabilities::SESSION_TRACK);
         self.changes = Changes { listening, ..Changes::default() };
-        let transaction = self.session_text("session_track_transaction_info");
+        let transaction = self.session_text(variable!("session_track_transaction_info"));
         self.changes.transaction.tell(&transaction);
         self.core.variables.watch(listening);
     }
@@ -84,7 +84,7 @@ impl ClientSession {
         let schema = std::mem::take(&mut self.changes.schema);
         let state = std::mem::take(&mut self.changes.state);
         let mut out = Vec::new();
-        let names = self.session_text("session_track_system_variables");
+        let names = self.session_text(variable!("session_track_system_variables"));
         let mut variables: Vec<_> = touched.iter().map(|at| &DEFINITIONS[usize::from(*at)]).collect();
         // By name, and each once, as it is now.
         variables.sort_unstable_by_key(|definition| definition.name);
@@ -93,18 +93,19 @@ impl ClientSession {
             let value = show(definition, self.core.variables.get(definition));
             session_state::put_system_variable(&mut out, definition.name.as_bytes(), value.as_bytes());
         }
-        if schema && self.session_text("session_track_schema") == "ON" {
+        if schema && self.session_text(variable!("session_track_schema")) == "ON" {
             session_state::put_schema(&mut out, self.core.database.as_deref().unwrap_or_default().as_bytes());
         }
-        if (state || !variables.is_empty()) && self.session_text("session_track_state_change") == "ON" {
+        if (state || !variables.is_empty()) && self.session_text(variable!("session_track_state_change")) == "ON" {
             session_state::put_state_change(&mut out);
         }
         self.put_transaction(&mut out);
         out
     }
 
-    pub(crate) fn session_text(&self, name: &str) -> String {
-        find(name).map_or_else(String::new, |definition| show(definition, self.core.variables.get(definition)))
+    /// A variable's value in this session, as SHOW VARIABLES shows it.
+    pub(crate) fn session_text(&self, definition: &'static Definition) -> String {
+        show(definition, self.core.variables.get(definition))
     }
 
     /// Warns of names in `session_track_system_variables` that are none (1231).

@@ -6,6 +6,7 @@ use crate::error_map::Outcome;
 use crate::front::connections::Phase;
 use crate::reply::result_columns;
 use crate::temporary::Changed;
+use crate::variables::variable;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, ExplainFormat, ExplainTarget};
@@ -113,7 +114,7 @@ impl ClientSession {
 
     /// The format that is asked for, by the statement or by variables.
     fn explain_format(&self, explain: &ast::Explain<'_>) -> Format {
-        let setting = self.session_text("explain_format");
+        let setting = self.session_text(variable!("explain_format"));
         let format = explain.format.unwrap_or(match setting.as_str() {
             "TREE" => ExplainFormat::Tree,
             "JSON" => ExplainFormat::Json,
@@ -124,7 +125,7 @@ impl ClientSession {
         match format {
             ExplainFormat::Traditional => Format::Traditional,
             ExplainFormat::Tree => Format::Tree,
-            ExplainFormat::Json if self.session_text("explain_json_format_version") == "1" => Format::Json,
+            ExplainFormat::Json if self.session_text(variable!("explain_json_format_version")) == "1" => Format::Json,
             ExplainFormat::Json => Format::JsonTree,
         }
     }

@@ -32,6 +32,7 @@ pub use persisted::{Kept, KeptValues, Persisted};
 pub use server_uuid::server_uuid;
 pub use session::SessionVariables;
 pub use table::{DEFINITIONS, Definition, Kind, Scope, find};
+pub(crate) use table::{position, variable};
 
 use executor::locales;
 use mysql_error::{SqlError, codes};

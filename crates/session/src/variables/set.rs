@@ -5,7 +5,7 @@ use crate::error_map::Outcome;
 use crate::query_logs::Log;
 use crate::reply::charsets::{is_charset_variable, partner};
 use crate::shared::{memory_limit_of, memory_of_storage};
-use crate::variables::{Definition, Kind, Scope, check, deprecated, find, mode_warnings, switched};
+use crate::variables::{Definition, Kind, Scope, check, deprecated, find, mode_warnings, switched, variable};
 use engine::{FlushPolicy, Isolation};
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
@@ -228,7 +228,7 @@ impl ClientSession {
         }
         if let Some((_, Value::Int(on))) = with_it {
             // A hint changes the other variable's effect alone.
-            self.core.settings.max_join_size = if on == 1 { u64::MAX } else { self.core.number("max_join_size") };
+            self.core.settings.max_join_size = if on == 1 { u64::MAX } else { self.core.number(variable!("max_join_size")) };
         }
     }
 
@@ -347,8 +347,8 @@ impl ClientSession {
 
     /// Takes `max_join_size` and `sql_big_selects` into the derived settings.
     fn derive_join_size(&mut self) {
-        let all = self.core.number("sql_big_selects") == 1;
-        self.core.settings.max_join_size = if all { u64::MAX } else { self.core.number("max_join_size") };
+        let all = self.core.number(variable!("sql_big_selects")) == 1;
+        self.core.settings.max_join_size = if all { u64::MAX } else { self.core.number(variable!("max_join_size")) };
         self.environment = 0;
     }
 
@@ -392,7 +392,7 @@ impl ClientSession {
         self.derive_join_size();
         let policy = self.shared().flush_policy();
         self.engine.set_flush_policy(policy);
-        self.core.settings.auto_increment.lock_mode = self.shared().number("innodb_autoinc_lock_mode") as u8;
+        self.core.settings.auto_increment.lock_mode = self.shared().number(variable!("innodb_autoinc_lock_mode")) as u8;
         self.environment = 0;
     }
 
@@ -425,7 +425,10 @@ impl ClientSession {
             IsolationLevel::Serializable => "SERIALIZABLE",
         });
         let isolation = level.map(isolation_of).transpose()?;
-        let changes = [("transaction_isolation", level.map(Value::from)), ("transaction_read_only", set.read_only.map(Value::bool))];
+        let changes = [
+            (variable!("transaction_isolation"), level.map(Value::from)),
+            (variable!("transaction_read_only"), set.read_only.map(Value::bool)),
+        ];
         match set.scope {
             None => {
                 self.refuse_in_transaction()?;
@@ -433,8 +436,8 @@ impl ClientSession {
                 self.transaction.next_read_only = set.read_only.or(self.transaction.next_read_only);
             }
             Some(scope) => {
-                for (name, value) in changes {
-                    let (Some(definition), Some(value)) = (find(name), value) else { continue };
+                for (definition, value) in changes {
+                    let Some(value) = value else { continue };
                     if scope != VarScope::Session {
                         self.may_set_global(definition)?;
                     }
@@ -453,8 +456,8 @@ impl ClientSession {
 
 /// What a new `max_join_size` makes of `sql_big_selects`: with a bound they are off, without one on.
 fn big_selects(definition: &Definition, value: &Value) -> Option<(&'static Definition, Value)> {
-    let named = find("sql_big_selects").filter(|_| definition.name == "max_join_size")?;
-    Some((named, Value::bool(*value == Value::UInt(u64::MAX))))
+    let is_bound = definition.name == "max_join_size";
+    is_bound.then(|| (variable!("sql_big_selects"), Value::bool(*value == Value::UInt(u64::MAX))))
 }
 
 /// The engine's level.

@@ -14,6 +14,7 @@ use crate::shared::Shared;
 use crate::statement::cursors::Cursor;
 use crate::statement::hinted::Assignment;
 use crate::statement::plan_cache::CachedPlan;
+use crate::variables::variable;
 use memory::{Kind, Tally};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -76,7 +77,7 @@ pub(super) struct Counted {
 impl Counted {
     /// One more, unless there are `max_prepared_stmt_count` (1461).
     pub(super) fn one(shared: &Arc<Shared>) -> Result<Self, SqlError> {
-        let max = shared.number("max_prepared_stmt_count");
+        let max = shared.number(variable!("max_prepared_stmt_count"));
         let counted = Self { shared: Arc::clone(shared), count: 1 };
         if shared.prepared_statements.fetch_add(1, Ordering::Relaxed) >= max {
             return Err(codes::max_prepared_stmt_count_reached(max));
@@ -264,7 +265,7 @@ impl PreparedStatements {
         let handle = self
             .by_handle
             .add(prepared)
-            .ok_or_else(|| codes::max_prepared_stmt_count_reached(counted.shared.number("max_prepared_stmt_count")))?;
+            .ok_or_else(|| codes::max_prepared_stmt_count_reached(counted.shared.number(variable!("max_prepared_stmt_count"))))?;
         self.held.add(bytes);
         match &mut self.counted {
             Some(all) => all.count += std::mem::take(&mut counted.count),
