@@ -9,11 +9,10 @@ use crate::front::command::Login;
 use crate::front::connections::{Connection, Connections};
 use crate::front::service::{FrontSettings, Service};
 use crate::query_logs::QueryLogs;
-use crate::reply::charsets::partner;
 use crate::show::Sample;
 use crate::statement::plan_cache::PlanCache;
 use crate::temporary::TemporaryList;
-use crate::variables::set::flush_policy;
+use crate::variables::effects::{brought, flush_policy};
 use crate::variables::{Definition, GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find, variable};
 use admission::{Admission, Mode};
 use base::Lsn;
@@ -182,7 +181,7 @@ impl Shared {
     pub fn take_persisted(&self, persisted: Persisted, applied: &KeptValues) {
         for (name, kept) in applied {
             let Some(definition) = find(name) else { continue };
-            if let Some((other, value)) = partner(name, &self.variables.get(definition))
+            if let Some((other, value)) = brought(definition, &self.variables.get(definition))
                 && !applied.contains_key(other.name)
             {
                 self.variables.set(other, value);
@@ -227,18 +226,7 @@ impl Shared {
     /// Sets a variable from the command line or the settings file; read-only ones too.
     pub fn set_at_start(&self, name: &str, value: &str) -> Result<(), SqlError> {
         self.variables.set_text(name, value)?;
-        match name.replace('-', "_").to_ascii_lowercase().as_str() {
-            "innodb_flush_log_at_trx_commit" => self.set_flush_policy(self.number(variable!("innodb_flush_log_at_trx_commit"))),
-            "altiplano_memory_limit" => self.apply_memory_limit(),
-            "innodb_max_purge_lag" | "innodb_max_purge_lag_delay" => self.apply_max_purge_lag(),
-            "table_open_cache" => self.apply_open_tables(),
-            "altiplano_admission" => {
-                let mode = Mode::parse(value).ok_or_else(|| codes::wrong_value_for_var("altiplano_admission", value))?;
-                self.admission.set_mode(mode);
-            }
-            _ => {}
-        }
-        Ok(())
+        find(&name.replace('-', "_")).map_or(Ok(()), |definition| self.apply(definition))
     }
 
     /// Puts `altiplano_memory_limit` in force; 0 stands for nine tenths of what the machine or the control group has.

@@ -104,22 +104,6 @@ pub(crate) fn is_charset_variable(name: &str) -> bool {
     )
 }
 
-/// The variable that goes with one, and the value that it has then: a collation has its character set, a character set its default collation.
-pub(crate) fn partner(name: &str, value: &Value) -> Option<(&'static Definition, Value)> {
-    let Value::Bytes(text) = value else { return None };
-    let text = text.to_text();
-    let (other, value) = match name {
-        "character_set_connection" => (variable!("collation_connection"), Charset::from_name(&text)?.default_collation().name()),
-        "character_set_database" => (variable!("collation_database"), Charset::from_name(&text)?.default_collation().name()),
-        "character_set_server" => (variable!("collation_server"), Charset::from_name(&text)?.default_collation().name()),
-        "collation_connection" => (variable!("character_set_connection"), Collation::from_name(&text)?.charset().name()),
-        "collation_database" => (variable!("character_set_database"), Collation::from_name(&text)?.charset().name()),
-        "collation_server" => (variable!("character_set_server"), Collation::from_name(&text)?.charset().name()),
-        _ => return None,
-    };
-    Some((other, Value::from(value)))
-}
-
 fn charset_of(name: &str) -> Result<Charset, Outcome> {
     Charset::from_name(name).ok_or_else(|| codes::unknown_character_set(name).into())
 }
@@ -152,47 +136,16 @@ impl ClientSession {
         }
     }
 
-    /// Sets a session's variable of character sets, and what goes with it.
-    pub(crate) fn set_charset_variable(&mut self, definition: &'static Definition, value: Value) {
-        if let Some((other, value)) = partner(definition.name, &value) {
-            self.core.variables.set(other, value);
-        }
-        self.core.variables.set(definition, value);
-        self.charsets_from_variables();
-    }
-
-    /// Takes the variables over into the settings.
-    pub(crate) fn charsets_from_variables(&mut self) {
-        let text = |definition| match self.core.variables.get(definition) {
-            Value::Bytes(text) => Some(text.to_text().into_owned()),
-            _ => None,
-        };
-        let charset = |definition| text(definition).and_then(|name| Charset::from_name(&name));
-        let charsets = ClientCharsets {
-            client: charset(variable!("character_set_client")).unwrap_or(Charset::Utf8mb4),
-            results: charset(variable!("character_set_results")),
-        };
-        let collation = text(variable!("collation_connection")).and_then(|name| Collation::from_name(&name)).unwrap_or(Collation::DEFAULT);
-        self.core.settings.charsets = charsets;
-        self.core.settings.collation = collation;
-        self.environment = 0;
-    }
-
-    fn set_variables(&mut self, values: &[(&'static Definition, &str)]) {
-        for (definition, value) in values {
-            self.core.variables.set(definition, Value::from(*value));
-        }
-        self.charsets_from_variables();
-    }
-
     /// What a login and SET NAMES say.
     pub(crate) fn set_client_charset(&mut self, charset: Charset, collation: Collation) {
-        self.set_variables(&[
+        for (definition, name) in [
             (variable!("character_set_client"), charset.name()),
             (variable!("character_set_results"), charset.name()),
             (variable!("character_set_connection"), charset.name()),
             (variable!("collation_connection"), collation.name()),
-        ]);
+        ] {
+            self.take_variable(definition, Value::from(name));
+        }
     }
 
     /// SET NAMES.
@@ -225,17 +178,14 @@ impl ClientSession {
             _ => Collation::DEFAULT,
         };
         self.set_client_charset(charset, collation);
-        self.set_variables(&[(variable!("character_set_connection"), collation.charset().name())]);
+        self.take_variable(variable!("character_set_connection"), Value::from(collation.charset().name()));
         Ok(())
     }
 
     /// The current database's defaults, as variables show them.
     pub(crate) fn set_database_charset(&mut self, collation: Collation) {
-        for (definition, value) in
-            [(variable!("character_set_database"), collation.charset().name()), (variable!("collation_database"), collation.name())]
-        {
-            self.core.variables.set(definition, Value::from(value));
-        }
+        self.take_variable(variable!("character_set_database"), Value::from(collation.charset().name()));
+        self.take_variable(variable!("collation_database"), Value::from(collation.name()));
     }
 }
 

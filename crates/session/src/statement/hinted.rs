@@ -5,14 +5,14 @@
 //! 2. A text with the hint is in no plan cache by its literals (`parser::fingerprint`): its plan is made under the values it asks for.
 
 use crate::client_session::ClientSession;
-use crate::variables::{Definition, Scope, check, find, mode_warnings, parse_size, switched};
+use crate::variables::{Definition, Scope, check, find, known, mode_warnings, parse_size, switched};
 use mysql_error::{SqlError, Warning, WarningLevel};
 use parser::ast::{InsertSource, Query, QueryBody, Statement};
 use planner::hints::{HintedVariable, hinted_variables};
 use types::Value;
 
 /// Variables that MySQL 9.7 lets a hint set, of those that there are here.
-const HINTABLE: &[&str] = &[
+const HINTABLE: [&str; 43] = known([
     "auto_increment_increment",
     "auto_increment_offset",
     "big_tables",
@@ -56,7 +56,7 @@ const HINTABLE: &[&str] = &[
     "updatable_views_with_limit",
     "windowing_use_high_precision",
     "xa_detach_on_prepare",
-];
+]);
 
 /// A variable and the value that a statement gives it.
 pub(crate) type Assignment = (&'static Definition, Value);

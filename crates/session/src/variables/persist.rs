@@ -3,15 +3,13 @@
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::reply::charsets::is_charset_variable;
+use crate::variables::effects::check_effect;
 use crate::variables::{Definition, Kept, Origin, Persisted, Scope, Source, check, default_value, find, is_read_at_start, show};
 use ::accounts::Privileges;
 use executor::StatementContext;
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast::{self, ExprKind};
 use types::Value;
-
-/// Smallest log that a server starts with.
-const LOG_BYTES_MIN: u64 = 256 << 20;
 
 /// 3615.
 fn not_kept(name: &str) -> SqlError {
@@ -74,16 +72,8 @@ impl ClientSession {
         if clamped {
             self.core.warn(codes::truncated_wrong_value(definition.name, show(definition, &given)).into());
         }
-        if let ("innodb_redo_log_capacity", Value::UInt(bytes)) = (definition.name, &value)
-            && *bytes < LOG_BYTES_MIN
-        {
-            return Err(codes::wrong_value_for_var(definition.name, bytes).into());
-        }
         let value = if is_charset_variable(definition.name) { self.charset_value(definition, value)? } else { value };
-        self.check_effect(definition, &value)?;
-        if definition.name == "mandatory_roles" {
-            self.check_mandatory_roles(&value)?;
-        }
+        check_effect(self.shared(), definition, &value)?;
         Ok(value)
     }
 

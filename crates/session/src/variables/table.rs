@@ -84,6 +84,16 @@ pub(crate) const fn position(name: &str) -> usize {
     panic!("no such variable")
 }
 
+/// Names of which each is a variable; to be asked when they are compiled.
+pub(crate) const fn known<const N: usize>(names: [&'static str; N]) -> [&'static str; N] {
+    let mut at = 0;
+    while at < N {
+        position(names[at]);
+        at += 1;
+    }
+    names
+}
+
 /// The definition of a variable that the program itself names: `variable!("autocommit")`. What clients name is looked up by [`find`]. (The position alone is a constant:
 /// a constant reference may be to a copy of the table, and [`index_of`] goes by addresses.)
 macro_rules! variable {
