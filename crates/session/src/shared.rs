@@ -181,11 +181,6 @@ impl Shared {
     pub fn take_persisted(&self, persisted: Persisted, applied: &KeptValues) {
         for (name, kept) in applied {
             let Some(definition) = find(name) else { continue };
-            if let Some((other, value)) = brought(definition, &self.variables.get(definition))
-                && !applied.contains_key(other.name)
-            {
-                self.variables.set(other, value);
-            }
             let Kept { user, host, micros, .. } = kept.clone();
             self.variables.note_origin(definition, Origin { source: Source::Persisted, micros, user, host });
         }
@@ -223,10 +218,14 @@ impl Shared {
         self.flush_policy.store(number.min(2) as u32, Ordering::Relaxed);
     }
 
-    /// Sets a variable from the command line or the settings file; read-only ones too.
+    /// Sets a variable from the command line or the settings file, and what goes with it; read-only ones too. Of two that go with each other the later one has the last word.
     pub fn set_at_start(&self, name: &str, value: &str) -> Result<(), SqlError> {
         self.variables.set_text(name, value)?;
-        find(&name.replace('-', "_")).map_or(Ok(()), |definition| self.apply(definition))
+        let Some(definition) = find(&name.replace('-', "_")) else { return Ok(()) };
+        if let Some((other, value)) = brought(definition, &self.variables.get(definition)) {
+            self.variables.set(other, value);
+        }
+        self.apply(definition)
     }
 
     /// Puts `altiplano_memory_limit` in force; 0 stands for nine tenths of what the machine or the control group has.

@@ -487,6 +487,18 @@ mod tests {
     }
 
     #[test]
+    fn a_start_sets_what_goes_with_a_variable_as_well() {
+        let server = Server::new();
+        let look = || server.connect().run("SELECT @@max_join_size, @@sql_big_selects, @@character_set_server, @@collation_server");
+        let shared = std::sync::Arc::clone(server.connect().session.shared());
+        let start = |settings: &[(&str, &str)]| settings.iter().for_each(|(name, value)| shared.set_at_start(name, value).expect(name));
+        start(&[("character-set-server", "latin1"), ("max-join-size", "5")]);
+        assert_eq!(look(), "5|0|latin1|latin1_swedish_ci");
+        start(&[("character_set_server", "latin1"), ("collation_server", "latin1_general_ci"), ("sql_big_selects", "ON")]);
+        assert_eq!(look(), "5|1|latin1|latin1_general_ci");
+    }
+
+    #[test]
     fn a_login_takes_what_a_set_of_the_server_has_left() {
         let server = Server::new();
         let mut first = server.connect();
