@@ -379,11 +379,13 @@ fn no_log_name(shared: &Shared, definition: &'static Definition, value: &Value) 
     Ok(shared.check_log_name(definition, value)?)
 }
 
-/// Refuses a text that is not what it should be.
+/// Refuses a text that is not what it should be, and NULL.
 fn unless(is_right: impl FnOnce(&str) -> bool, definition: &Definition, value: &Value) -> Result<(), Outcome> {
-    let Value::Bytes(text) = value else { return Ok(()) };
-    let text = text.to_text();
-    if is_right(&text) { Ok(()) } else { Err(codes::wrong_value_for_var(definition.name, text).into()) }
+    match value {
+        Value::Bytes(text) if is_right(&text.to_text()) => Ok(()),
+        Value::Bytes(text) => Err(codes::wrong_value_for_var(definition.name, text.to_text()).into()),
+        _ => Err(codes::wrong_value_for_var(definition.name, "NULL").into()),
+    }
 }
 
 fn not_admission(_: &Shared, definition: &'static Definition, value: &Value) -> Result<(), Outcome> {
@@ -399,13 +401,14 @@ fn no_versions(_: &Shared, definition: &'static Definition, value: &Value) -> Re
 }
 
 fn no_roles(_: &Shared, definition: &'static Definition, value: &Value) -> Result<(), Outcome> {
-    unless(|text| role_list(text).is_some(), definition, value)
+    // NULL is no role.
+    if value.is_null() { Ok(()) } else { unless(|text| role_list(text).is_some(), definition, value) }
 }
 
-fn no_time_zone(_: &Shared, _: &'static Definition, value: &Value) -> Result<(), Outcome> {
+fn no_time_zone(_: &Shared, definition: &'static Definition, value: &Value) -> Result<(), Outcome> {
     match value {
         Value::Bytes(text) if TimeZone::parse(&text.to_text()).is_none() => Err(codes::unknown_time_zone(text.to_text()).into()),
-        _ => Ok(()),
+        _ => unless(|_| true, definition, value),
     }
 }
 
