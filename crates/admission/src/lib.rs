@@ -19,7 +19,7 @@
 //! The queue's mutex (rank `Admission`) is a leaf; nobody waits under it.
 //!
 //! # Not here
-//! Which statements ask for a slot: crate `session`, `admit.rs`. The argument for all this and its measurements: `docs/design/admission.md`.
+//! Which statements ask for a slot: crate `session`, `transaction/admit.rs`. The argument for all this and its measurements: `docs/design/admission.md`.
 //!
 //! # Start at
 //! [`Ticket`], then `gate.rs`; [`Controller`] chooses the number of slots.

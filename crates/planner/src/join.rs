@@ -438,63 +438,10 @@ impl<'c> Binder<'c> {
                     },
                 });
             } else {
-                // The build side reads nothing of what is placed.
-                let mut own_blocked = blocked.clone();
-                for (i, other) in group.items.iter().enumerate() {
-                    if i != step.item {
-                        own_blocked.extend(other.slots.iter().copied());
-                    }
-                }
-                own_blocked.extend(item.slots.iter().copied());
-                let is_own = |c: &Expr| item_mask(c, group, &self.subplans) & !bit == 0 && !self.is_asked_last(c);
-                let (own, joint): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_own);
-                let mut build_exprs = own.clone();
-                let (build, build_rows, build_cost, _) = self.item_node(relations, item, own, &own_blocked, None)?;
-                let mut probe_keys = Vec::new();
-                let mut build_keys = Vec::new();
-                let mut collations = Vec::new();
-                let mut key_forms = Vec::new();
-                let mut rest = Vec::new();
-                for c in joint {
-                    match self.hash_key(&c, group, bit) {
-                        Some((probe, own, collation, form)) => {
-                            probe_keys.push(probe);
-                            build_keys.push(own);
-                            collations.push(collation);
-                            key_forms.push(form);
-                        }
-                        None => rest.push(c),
-                    }
-                }
-                let turned = !ordered && group.turns(relations, placed, step.item, rows, build_rows);
-                cost += build_cost + turned::hash_cost(rows, build_rows, turned);
-                rows = step.rows;
-                build_exprs.extend(build_keys.iter().cloned());
-                let outer_slots = self.foreign_slots(relations, item, group, &build_exprs);
-                let join = HashJoin {
-                    probe: node.take().unwrap_or(Node::Unit),
-                    build,
-                    probe_keys,
-                    build_keys,
-                    collations,
-                    key_forms,
-                    // Of who is only to be there, or not, the keys are enough.
-                    build_slots: if matches!(item.join, JoinKind::Semi | JoinKind::Anti) && rest.is_empty() {
-                        Vec::new()
-                    } else {
-                        item.slots.iter().copied().collect()
-                    },
-                    on: conjunction(rest),
-                    kind: item.join,
-                    null_aware: false,
-                    null_safe: false,
-                    cache: self.new_cache(),
-                    outer_slots,
-                    order: ordered.then(|| self.number_key()),
-                    rows,
-                };
-                let join = if turned { self.turn(join, relations, group, placed) } else { join };
-                node = Some(Node::Hash(Box::new(join)));
+                let outer = PlannedGroup { node: node.take().unwrap_or(Node::Unit), rows, cost, ordered };
+                let joined = self.hash_step(relations, group, blocked, placed, step, conditions, outer)?;
+                (rows, cost) = (joined.rows, joined.cost);
+                node = Some(joined.node);
             }
             if item.is_missing {
                 let null = |slot: &Slot| {
@@ -524,6 +471,72 @@ impl<'c> Binder<'c> {
             };
         }
         Ok(PlannedGroup { node, rows: rows.max(0.0), cost, ordered })
+    }
+
+    /// A step by a hash table: the item's rows make it, and the rows so far look into it; or the other way round, where these are few.
+    fn hash_step(
+        &mut self,
+        relations: &[Relation],
+        group: &Group,
+        blocked: &BTreeSet<Slot>,
+        placed: u64,
+        step: &Step,
+        conditions: Vec<Expr>,
+        outer: PlannedGroup,
+    ) -> Result<PlannedGroup> {
+        let item = &group.items[step.item];
+        let bit = 1u64 << step.item;
+        // The build side reads nothing of what is placed.
+        let mut own_blocked = blocked.clone();
+        group.items.iter().for_each(|item| own_blocked.extend(item.slots.iter().copied()));
+        let is_own = |c: &Expr| item_mask(c, group, &self.subplans) & !bit == 0 && !self.is_asked_last(c);
+        let (own, joint): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_own);
+        let mut build_exprs = own.clone();
+        let (build, build_rows, build_cost, _) = self.item_node(relations, item, own, &own_blocked, None)?;
+        let mut probe_keys = Vec::new();
+        let mut build_keys = Vec::new();
+        let mut collations = Vec::new();
+        let mut key_forms = Vec::new();
+        let mut rest = Vec::new();
+        for c in joint {
+            match self.hash_key(&c, group, bit) {
+                Some((probe, own, collation, form)) => {
+                    probe_keys.push(probe);
+                    build_keys.push(own);
+                    collations.push(collation);
+                    key_forms.push(form);
+                }
+                None => rest.push(c),
+            }
+        }
+        let turned = !outer.ordered && group.turns(relations, placed, step.item, outer.rows, build_rows);
+        let cost = outer.cost + (build_cost + turned::hash_cost(outer.rows, build_rows, turned));
+        build_exprs.extend(build_keys.iter().cloned());
+        let outer_slots = self.foreign_slots(relations, item, group, &build_exprs);
+        let join = HashJoin {
+            probe: outer.node,
+            build,
+            probe_keys,
+            build_keys,
+            collations,
+            key_forms,
+            // Of who is only to be there, or not, the keys are enough.
+            build_slots: if matches!(item.join, JoinKind::Semi | JoinKind::Anti) && rest.is_empty() {
+                Vec::new()
+            } else {
+                item.slots.iter().copied().collect()
+            },
+            on: conjunction(rest),
+            kind: item.join,
+            null_aware: false,
+            null_safe: false,
+            cache: self.new_cache(),
+            outer_slots,
+            order: outer.ordered.then(|| self.number_key()),
+            rows: step.rows,
+        };
+        let join = if turned { self.turn(join, relations, group, placed) } else { join };
+        Ok(PlannedGroup { node: Node::Hash(Box::new(join)), rows: step.rows, cost, ordered: outer.ordered })
     }
 
     /// Whether a condition is tested of each row that all others leave, as it may tell otherwise each time: it calls for random numbers, assigns a variable, or

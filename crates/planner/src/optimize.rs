@@ -298,39 +298,39 @@ impl<'c> Binder<'c> {
         Ok(())
     }
 
+    /// Whether a subquery that reads rows around it may be computed once for all of them, grouped by what it compares with theirs: it gives one row, of aggregates, and nothing but its
+    /// conditions looks outside.
+    fn may_be_grouped(&self, block: &Block) -> bool {
+        let scope = &block.scope;
+        let is_one_row = block.grouped && block.group_by.is_empty() && block.having.is_none() && !block.distinct && block.limit.is_none();
+        if scope.outer.is_empty() || scope.volatile || !is_one_row || block.from.is_empty() {
+            return false;
+        }
+        let aggregate_slots: BTreeSet<Slot> = scope.aggregates.iter().map(|(s, _)| *s).collect();
+        let is_of_aggregates = |e: &Expr| {
+            let mut slots = Vec::new();
+            slots_of(e, &self.subplans, &mut slots);
+            slots.iter().all(|s| aggregate_slots.contains(s))
+        };
+        let mut read = scope.aggregates.iter().flat_map(|(_, a)| a.args.iter().chain(a.order.iter().map(|k| &k.expr)));
+        block.items.iter().all(|(e, _)| is_of_aggregates(e))
+            && !read.any(|e| self.reads_outer(block, e))
+            && scope.relations.iter().all(|r| r.source.outer_slots().next().is_none())
+    }
+
+    /// Whether an expression of a block reads rows around it.
+    fn reads_outer(&self, block: &Block, e: &Expr) -> bool {
+        let mut slots = Vec::new();
+        slots_of(e, &self.subplans, &mut slots);
+        slots.iter().any(|s| block.scope.outer.contains(s))
+    }
+
     /// `(SELECT agg(…) FROM … WHERE inner = outer AND …)` as one grouped run, where that pays.
     fn decorrelate(&mut self, block: &Block, executions: f64) -> Result<Option<Lookup>> {
         let outer = &block.scope.outer;
         let switches = self.context.switches();
-        if outer.is_empty()
-            || !switches.has(Switch::Materialization)
-            || block.scope.volatile
-            || !block.grouped
-            || !block.group_by.is_empty()
-            || block.having.is_some()
-            || block.distinct
-            || block.limit.is_some()
-            || block.from.is_empty()
-        {
+        if !switches.has(Switch::Materialization) || !self.may_be_grouped(block) {
             return Ok(None);
-        }
-        let reads_outer = |b: &Self, e: &Expr| {
-            let mut s = Vec::new();
-            slots_of(e, &b.subplans, &mut s);
-            s.iter().any(|s| outer.contains(s))
-        };
-        let aggregate_slots: BTreeSet<Slot> = block.scope.aggregates.iter().map(|(s, _)| *s).collect();
-        for (e, _) in &block.items {
-            let mut s = Vec::new();
-            slots_of(e, &self.subplans, &mut s);
-            if s.iter().any(|s| !aggregate_slots.contains(s)) {
-                return Ok(None);
-            }
-        }
-        for (_, a) in &block.scope.aggregates {
-            if a.args.iter().chain(a.order.iter().map(|k| &k.expr)).any(|e| reads_outer(self, e)) {
-                return Ok(None);
-            }
         }
         // Conditions of joins must not reach outside; inner ones are moved to the filter first.
         let mut filter = block.filter.clone();
@@ -343,16 +343,13 @@ impl<'c> Binder<'c> {
                 JoinTree::Left { left, right, on } => on.iter().any(test) || outer_in_left(left, test) || outer_in_left(right, test),
             }
         }
-        if from.iter().any(|t| outer_in_left(t, &|e| reads_outer(self, e))) {
-            return Ok(None);
-        }
-        if block.scope.relations.iter().any(|r| r.source.outer_slots().next().is_some()) {
+        if from.iter().any(|t| outer_in_left(t, &|e| self.reads_outer(block, e))) {
             return Ok(None);
         }
         let (mut probe, mut group_by, mut collations, mut forms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut kept = Vec::new();
         for c in filter {
-            if !reads_outer(self, &c) {
+            if !self.reads_outer(block, &c) {
                 kept.push(c);
                 continue;
             }

@@ -161,7 +161,7 @@ fn begin_identity(disk: &dyn Disk, shared: &Shared) -> Result<(), Failure> {
 /// Certificates are made where there are none, and loaded. What an operator has chosen must load; what is there by itself need not.
 fn begin_encryption(settings: &Settings, shared: &Shared) -> Result<(), Failure> {
     let chosen = ["ssl_ca", "ssl_cert", "ssl_key", "ssl_crl", "tls_version"].iter().any(|name| settings.variables.contains_key(*name));
-    if !chosen && shared.number("auto_generate_certs") == 1 {
+    if !chosen && shared.generates_certificates() {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         match tls::make_missing(&settings.data_dir, host.trim()) {
             Ok(true) => {

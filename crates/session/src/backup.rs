@@ -4,7 +4,7 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::result_columns;
+use crate::reply::result_columns;
 use crate::variables::Persisted;
 use backup::{Online, Source, Step};
 use mysql_error::{SqlError, codes};

@@ -1,24 +1,24 @@
 //! One client's session: takes commands, runs statements, writes replies.
 //!
 //! # The way of a statement
-//! [`ClientSession::handle`] → `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (executor, reply), by the steps of `enter.rs` (rights, transaction,
-//! metadata locks); statements without a plan → `dispatch.rs` → `set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
+//! [`ClientSession::handle`] → `statement/`: `query.rs` (fingerprint, plan cache) or `prepared.rs` → `run.rs` (executor, reply), by the steps of `enter.rs` (rights, transaction,
+//! metadata locks); statements without a plan → `dispatch.rs` → `variables/set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
 
-use crate::charsets::ClientCharsets;
-use crate::command::{ClientIo, Command, Flow, Login};
-use crate::connections::Connection;
 use crate::context::{Core, Settings};
 use crate::diagnostics::Diagnostics;
 use crate::error_map::Outcome;
-use crate::plan_cache::{OwnPlans, OwnTexts};
-use crate::prepared::PreparedStatements;
+use crate::front::command::{ClientIo, Command, Flow, Login};
+use crate::front::connections::Connection;
+use crate::front::service::Session;
 use crate::query_logs::Logged;
-use crate::server_locks::ServerLocks;
-use crate::service::Session;
-use crate::session_track::Changes;
+use crate::reply::charsets::ClientCharsets;
+use crate::reply::session_track::Changes;
 use crate::shared::Shared;
+use crate::statement::plan_cache::{OwnPlans, OwnTexts};
+use crate::statement::prepared::PreparedStatements;
 use crate::transaction::TransactionState;
-use crate::variables::{SessionVariables, find};
+use crate::transaction::server_locks::ServerLocks;
+use crate::variables::{SessionVariables, variable};
 use crate::virtual_tables;
 use base::Lsn;
 use engine::{HandlerCalls, Isolation};
@@ -288,7 +288,7 @@ impl ClientSession {
             self.core.cancel.reset();
             // A kill that came between the command's begin and the reset must not be lost.
             let stop = self.connection.stop_requested();
-            if stop != crate::connections::Stop::No {
+            if stop != crate::front::connections::Stop::No {
                 self.core.cancel.cancel(stop as u32);
             }
         }
@@ -328,7 +328,7 @@ impl ClientSession {
 }
 
 impl Session for ClientSession {
-    type Tools = crate::tools::Tools;
+    type Tools = crate::front::tools::Tools;
 
     fn exchange_tools(&mut self, tools: &mut Self::Tools) {
         self.swap_tools(tools);
@@ -424,11 +424,9 @@ impl Session for ClientSession {
 /// Variables of a session that begins. As in MySQL an interactive client's `wait_timeout` is the server's `interactive_timeout`.
 fn first_variables(shared: &Shared, login: &Login) -> SessionVariables {
     let mut variables = SessionVariables::new(shared.variables.all());
-    if login.capabilities.contains(Capabilities::INTERACTIVE)
-        && let (Some(wait), Some(interactive)) = (find("wait_timeout"), find("interactive_timeout"))
-    {
-        let seconds = variables.get(interactive).clone();
-        variables.set(wait, seconds);
+    if login.capabilities.contains(Capabilities::INTERACTIVE) {
+        let seconds = variables.get(variable!("interactive_timeout")).clone();
+        variables.set(variable!("wait_timeout"), seconds);
     }
     variables
 }
@@ -608,7 +606,7 @@ impl ClientSession {
 
     /// Keeps what the client said of itself, up to `performance_schema_session_connect_attrs_size`.
     fn keep_attributes(&mut self) {
-        let mut room = self.shared().number("performance_schema_session_connect_attrs_size") as usize;
+        let mut room = self.shared().number(variable!("performance_schema_session_connect_attrs_size")) as usize;
         let mut attributes = std::mem::take(&mut self.core.login.attributes);
         let kept = attributes.iter().take_while(|(name, value)| {
             // With the lengths in front of both.
@@ -654,7 +652,7 @@ impl ClientSession {
         if own.as_deref() == Some(name) {
             self.prepared.leave(Some(name), None);
             self.changes.note_schema();
-            let server = Collation::from_name(&self.session_text("collation_server"));
+            let server = Collation::from_name(&self.session_text(variable!("collation_server")));
             self.set_database_charset(server.unwrap_or(Collation::DEFAULT));
             self.connection.set_label(|label| label.database = None);
         }

@@ -78,7 +78,7 @@ pub(crate) fn kept(attribute: &Attribute<'_>) -> KeptAttribute {
             return (attribute.name.to_vec(), Some(text));
         }
     };
-    crate::value_text::write(&value, &mut text);
+    crate::reply::value_text::write(&value, &mut text);
     (attribute.name.to_vec(), Some(text))
 }
 

@@ -1,14 +1,14 @@
 //! The session as planner and executor see it.
 
-use crate::charsets::ClientCharsets;
-use crate::command::Login;
-use crate::connections::{Connection, Stop};
+use crate::counters::profiles::Profiles;
 use crate::diagnostics::Diagnostics;
 use crate::error_map::catalog_error;
-use crate::profiles::Profiles;
+use crate::front::command::Login;
+use crate::front::connections::{Connection, Stop};
+use crate::reply::charsets::ClientCharsets;
 use crate::shared::{SERVER_VERSION, Shared};
 use crate::temporary::TemporaryTables;
-use crate::variables::{Scope, SessionVariables, deprecated, find};
+use crate::variables::{Definition, Scope, SessionVariables, deprecated, find, variable};
 use crate::virtual_tables::{self, LockPicture};
 use admission::Ticket;
 use catalog::{TableEntry, ViewEntry, VirtualRequest, VirtualTableDef};
@@ -147,7 +147,7 @@ const PACKED_BYTES_MAX: usize = 1024;
 const PACKED_VARIABLES_MAX: usize = 64;
 
 impl Core {
-    /// See [`crate::service::Session::pack`].
+    /// See [`crate::front::service::Session::pack`].
     pub(crate) fn pack(&mut self) {
         self.lock_owner.pack();
         self.database = self.database.clone();
@@ -367,19 +367,19 @@ impl StatementContext for Core {
     }
 
     fn foreign_key_checks(&self) -> bool {
-        self.number("foreign_key_checks") != 0
+        self.number(variable!("foreign_key_checks")) != 0
     }
 
     fn group_concat_max_len(&self) -> usize {
-        self.number("group_concat_max_len") as usize
+        self.number(variable!("group_concat_max_len")) as usize
     }
 
     fn cte_max_recursion_depth(&self) -> u64 {
-        self.number("cte_max_recursion_depth")
+        self.number(variable!("cte_max_recursion_depth"))
     }
 
     fn join_buffer_bytes(&self) -> usize {
-        self.number("join_buffer_size") as usize
+        self.number(variable!("join_buffer_size")) as usize
     }
 
     fn max_allowed_packet(&self) -> usize {
@@ -411,7 +411,7 @@ impl StatementContext for Core {
     }
 
     fn default_week_format(&self) -> u8 {
-        self.number("default_week_format") as u8
+        self.number(variable!("default_week_format")) as u8
     }
 
     fn load_file(&mut self, name: &[u8]) -> executor::Result<Option<Vec<u8>>> {
@@ -448,10 +448,10 @@ impl Core {
     }
 
     /// A whole number that is a system variable's value in this session.
-    pub fn number(&self, name: &str) -> u64 {
-        match find(name).map(|definition| self.variables.get(definition)) {
-            Some(Value::UInt(n)) => *n,
-            Some(Value::Int(n)) => *n as u64,
+    pub fn number(&self, definition: &'static Definition) -> u64 {
+        match self.variables.get(definition) {
+            Value::UInt(n) => *n,
+            Value::Int(n) => *n as u64,
             _ => 0,
         }
     }
@@ -574,7 +574,7 @@ impl PlanContext for Planning<'_> {
 
     fn bound_type(&self, n: u32) -> Option<ColumnType> {
         // With types at hand they are literals of the text.
-        let bound = |value| crate::prepared::bound_type(value, self.core.settings.collation);
+        let bound = |value| crate::statement::prepared::bound_type(value, self.core.settings.collation);
         if self.param_types.is_empty() { self.params.get(n as usize).and_then(bound) } else { None }
     }
 
@@ -591,7 +591,7 @@ impl PlanContext for Planning<'_> {
     }
 
     fn div_precision_increment(&self) -> u8 {
-        self.core.number("div_precision_increment") as u8
+        self.core.number(variable!("div_precision_increment")) as u8
     }
 
     fn max_join_size(&self) -> u64 {
@@ -599,7 +599,7 @@ impl PlanContext for Planning<'_> {
     }
 
     fn auto_is_null(&self) -> bool {
-        self.core.number("sql_auto_is_null") == 1
+        self.core.number(variable!("sql_auto_is_null")) == 1
     }
 
     fn switches(&self) -> planner::switches::Switches {

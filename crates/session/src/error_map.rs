@@ -94,7 +94,7 @@ pub fn catalog_error(error: CatalogError, killed: impl FnOnce() -> SqlError) -> 
 /// A value in an error's text.
 fn shown(value: &types::Value) -> String {
     let mut text = Vec::new();
-    crate::value_text::write(value, &mut text);
+    crate::reply::value_text::write(value, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

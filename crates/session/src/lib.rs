@@ -8,68 +8,30 @@
 //! Sockets and authentication (`server`), packets (`protocol`), plans (`planner`), rows (`executor`).
 //!
 //! # Start at
-//! `service.rs` is the seam to the server; `client_session.rs` tells the way of a statement.
+//! `front/service.rs` is the seam to the server; `client_session.rs` tells the way of a statement. Each folder is a room, and its head says what is in it; ARCHITECTURE.md lists them.
 
 pub mod accounts;
-mod admit;
 mod backup;
-mod block_output;
-mod charsets;
 mod client_session;
-pub mod command;
 pub mod components;
-mod compression;
-pub mod connections;
 mod context;
-mod cursors;
+mod counters;
 mod ddl;
-mod deadlock_log;
 mod diagnostics;
-mod dispatch;
-mod encryption;
-mod enter;
 mod error_map;
-mod explain;
 mod files;
-mod get_diagnostics;
-mod hinted;
-mod info;
-mod kinds;
+mod front;
 mod lent;
-mod lock_tables;
-mod output;
-mod persist;
-mod plan_cache;
-mod preparable;
-mod prepared;
 mod privileges;
-mod profiles;
-mod query;
 mod query_logs;
-mod restart;
-mod result_columns;
-mod row_output;
-mod run;
-mod server_locks;
-pub mod service;
-mod session_track;
-mod set;
+mod reply;
 mod shared;
 mod show;
-mod signal;
-pub mod sink;
-mod stages;
-mod status;
+mod statement;
 mod temporary;
-mod tools;
 mod transaction;
-mod transaction_track;
-mod transaction_words;
-mod user_locks;
-mod value_text;
 pub mod variables;
 mod virtual_tables;
-mod xa;
 
 /// What the process list says of a statement that waits for a slot of `admission`.
 pub const ADMISSION_WAIT: &str = "Waiting for admission";
@@ -81,6 +43,8 @@ pub fn begin_expressions() {
 
 pub use accounts::AccountStore;
 pub use client_session::ClientSession;
+pub use front::{command, connections, service};
 pub use query_logs::Place as QueryLogPlace;
+pub use reply::sink;
 pub use shared::{SERVER_VERSION, Shared, SqlService, memory_limit_of, memory_of_storage};
 pub use show::{create_table_text, whole_view_text};

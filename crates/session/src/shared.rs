@@ -1,20 +1,19 @@
 //! What all sessions share.
 
 use crate::accounts::{AccountStore, Accounts};
-use crate::charsets::partner;
 use crate::client_session::ClientSession;
-use crate::command::Login;
-use crate::connections::{Connection, Connections};
-use crate::deadlock_log::DeadlockLog;
-use crate::plan_cache::PlanCache;
+use crate::counters::deadlock_log::DeadlockLog;
+use crate::counters::stages::Stages;
+use crate::counters::status::Status;
+use crate::front::command::Login;
+use crate::front::connections::{Connection, Connections};
+use crate::front::service::{FrontSettings, Service};
 use crate::query_logs::QueryLogs;
-use crate::service::{FrontSettings, Service};
-use crate::set::flush_policy;
 use crate::show::Sample;
-use crate::stages::Stages;
-use crate::status::Status;
+use crate::statement::plan_cache::PlanCache;
 use crate::temporary::TemporaryList;
-use crate::variables::{GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find};
+use crate::variables::effects::{brought, flush_policy};
+use crate::variables::{Definition, GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find, variable};
 use admission::{Admission, Mode};
 use base::Lsn;
 use catalog::Catalog;
@@ -74,7 +73,7 @@ pub struct Shared {
     /// The logs of statements.
     pub(crate) query_logs: QueryLogs,
     /// Statements by kind.
-    pub(crate) kinds: crate::kinds::Kinds,
+    pub(crate) kinds: crate::counters::statement_kinds::Kinds,
     /// Where temporary files are made; without it statements have their memory alone.
     spill: OnceLock<Arc<spill::Directory>>,
     /// What SET PERSIST keeps, where there is a data directory.
@@ -182,11 +181,6 @@ impl Shared {
     pub fn take_persisted(&self, persisted: Persisted, applied: &KeptValues) {
         for (name, kept) in applied {
             let Some(definition) = find(name) else { continue };
-            if let Some((other, value)) = partner(name, &self.variables.get(definition))
-                && !applied.contains_key(other.name)
-            {
-                self.variables.set(other, value);
-            }
             let Kept { user, host, micros, .. } = kept.clone();
             self.variables.note_origin(definition, Origin { source: Source::Persisted, micros, user, host });
         }
@@ -200,12 +194,17 @@ impl Shared {
     }
 
     /// A whole number that is a system variable's global value.
-    pub fn number(&self, name: &str) -> u64 {
-        match find(name).map(|definition| self.variables.get(definition)) {
-            Some(Value::UInt(n)) => n,
-            Some(Value::Int(n)) => n as u64,
+    pub(crate) fn number(&self, definition: &'static Definition) -> u64 {
+        match self.variables.get(definition) {
+            Value::UInt(n) => n,
+            Value::Int(n) => n as u64,
             _ => 0,
         }
+    }
+
+    /// Whether certificates are to be made where there are none: `auto_generate_certs`.
+    pub fn generates_certificates(&self) -> bool {
+        self.number(variable!("auto_generate_certs")) == 1
     }
 
     /// The flush policy in force.
@@ -219,36 +218,29 @@ impl Shared {
         self.flush_policy.store(number.min(2) as u32, Ordering::Relaxed);
     }
 
-    /// Sets a variable from the command line or the settings file; read-only ones too.
+    /// Sets a variable from the command line or the settings file, and what goes with it; read-only ones too. Of two that go with each other the later one has the last word.
     pub fn set_at_start(&self, name: &str, value: &str) -> Result<(), SqlError> {
         self.variables.set_text(name, value)?;
-        match name.replace('-', "_").to_ascii_lowercase().as_str() {
-            "innodb_flush_log_at_trx_commit" => self.set_flush_policy(self.number("innodb_flush_log_at_trx_commit")),
-            "altiplano_memory_limit" => self.apply_memory_limit(),
-            "innodb_max_purge_lag" | "innodb_max_purge_lag_delay" => self.apply_max_purge_lag(),
-            "table_open_cache" => self.apply_open_tables(),
-            "altiplano_admission" => {
-                let mode = Mode::parse(value).ok_or_else(|| codes::wrong_value_for_var("altiplano_admission", value))?;
-                self.admission.set_mode(mode);
-            }
-            _ => {}
+        let Some(definition) = find(&name.replace('-', "_")) else { return Ok(()) };
+        if let Some((other, value)) = brought(definition, &self.variables.get(definition)) {
+            self.variables.set(other, value);
         }
-        Ok(())
+        self.apply(definition)
     }
 
     /// Puts `altiplano_memory_limit` in force; 0 stands for nine tenths of what the machine or the control group has.
     pub fn apply_memory_limit(&self) {
-        memory::set_limit(memory_limit_of(self.number("altiplano_memory_limit")));
+        memory::set_limit(memory_limit_of(self.number(variable!("altiplano_memory_limit"))));
     }
 
     /// Puts `table_open_cache` in force.
     pub fn apply_open_tables(&self) {
-        self.engine.set_open_tables_max(self.number("table_open_cache"));
+        self.engine.set_open_tables_max(self.number(variable!("table_open_cache")));
     }
 
     /// Puts `innodb_max_purge_lag` and its bound in force.
     pub fn apply_max_purge_lag(&self) {
-        self.engine.set_max_purge_lag(self.number("innodb_max_purge_lag"), self.number("innodb_max_purge_lag_delay"));
+        self.engine.set_max_purge_lag(self.number(variable!("innodb_max_purge_lag")), self.number(variable!("innodb_max_purge_lag_delay")));
     }
 
     /// FLUSH STATUS: what is counted since then begins anew.
@@ -262,8 +254,8 @@ impl Shared {
         self.started.elapsed().saturating_sub(Duration::from_millis(self.flushed_ms.load(Ordering::Relaxed)))
     }
 
-    fn seconds(&self, name: &str) -> Duration {
-        Duration::from_secs(self.number(name))
+    fn seconds(&self, definition: &'static Definition) -> Duration {
+        Duration::from_secs(self.number(definition))
     }
 }
 
@@ -356,22 +348,22 @@ impl Service for SqlService {
         let shared = &self.shared;
         FrontSettings {
             server_version: SERVER_VERSION.to_owned(),
-            max_connections: u32::try_from(shared.number("max_connections")).unwrap_or(u32::MAX),
-            shared_threads_from: shared.number("altiplano_shared_threads_from") as u32,
-            shared_threads_at_work: shared.number("altiplano_shared_threads_at_work") as u32,
-            rest_after: shared.seconds("altiplano_rest_after"),
-            look_for_client: Duration::from_micros(shared.number("altiplano_look_for_client")),
-            stand_in: shared.number("altiplano_stand_in") == 1,
-            replies_together: shared.number("altiplano_replies_together") == 1,
-            thread_cache_size: shared.number("thread_cache_size") as u32,
-            max_allowed_packet: shared.number("max_allowed_packet") as usize,
-            connect_timeout: shared.seconds("connect_timeout"),
-            wait_timeout: shared.seconds("wait_timeout"),
-            interactive_timeout: shared.seconds("interactive_timeout"),
-            net_read_timeout: shared.seconds("net_read_timeout"),
-            net_write_timeout: shared.seconds("net_write_timeout"),
+            max_connections: u32::try_from(shared.number(variable!("max_connections"))).unwrap_or(u32::MAX),
+            shared_threads_from: shared.number(variable!("altiplano_shared_threads_from")) as u32,
+            shared_threads_at_work: shared.number(variable!("altiplano_shared_threads_at_work")) as u32,
+            rest_after: shared.seconds(variable!("altiplano_rest_after")),
+            look_for_client: Duration::from_micros(shared.number(variable!("altiplano_look_for_client"))),
+            stand_in: shared.number(variable!("altiplano_stand_in")) == 1,
+            replies_together: shared.number(variable!("altiplano_replies_together")) == 1,
+            thread_cache_size: shared.number(variable!("thread_cache_size")) as u32,
+            max_allowed_packet: shared.number(variable!("max_allowed_packet")) as usize,
+            connect_timeout: shared.seconds(variable!("connect_timeout")),
+            wait_timeout: shared.seconds(variable!("wait_timeout")),
+            interactive_timeout: shared.seconds(variable!("interactive_timeout")),
+            net_read_timeout: shared.seconds(variable!("net_read_timeout")),
+            net_write_timeout: shared.seconds(variable!("net_write_timeout")),
             compression: shared.compression(),
-            require_secure_transport: shared.number("require_secure_transport") == 1,
+            require_secure_transport: shared.number(variable!("require_secure_transport")) == 1,
         }
     }
 

@@ -4,12 +4,28 @@
 //! 1. A table's metadata lock is shared from the first statement that uses the table until the transaction ends.
 //! 2. From the first half of a commit to the second ([`ClientSession::commit_before_reply`]) a session does nothing; what others may wait for goes with the second.
 //! 3. A failed statement undoes its own changes, or the whole transaction where MySQL does (deadlock).
+//!
+//! # In this room
+//! - Here: begin, commit and rollback, for the statements that say so and for those that imply it; `words.rs`: the texts of these, known without the parser. `xa.rs`: branches.
+//! - `admit.rs`: the slot that a transaction works in, and when it gives it back.
+//! - `lock_tables.rs`, `server_locks.rs`, `user_locks.rs`: locks on tables, on the server and on names. They are the session's: the end of a transaction lets go of none (BEGIN lets go of tables).
+//!
+//! # Start at
+//! [`ClientSession::ensure_transaction`], [`ClientSession::statement_done`].
+
+pub(crate) mod admit;
+pub(crate) mod lock_tables;
+pub(crate) mod server_locks;
+pub(crate) mod user_locks;
+pub(crate) mod words;
+pub(crate) mod xa;
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
-use crate::lock_tables::TableLocks;
 use crate::temporary::Lasting;
-use crate::xa::XaBranch;
+use crate::transaction::lock_tables::TableLocks;
+use crate::transaction::xa::XaBranch;
+use crate::variables::variable;
 use admission::Work;
 use base::Lsn;
 use catalog::TableEntry;
@@ -433,7 +449,7 @@ impl ClientSession {
 
     fn undo_failed(&mut self, undo: Undo) -> Result<(), Outcome> {
         let undo = match undo {
-            Undo::OnTimeout if self.core.shared.number("innodb_rollback_on_timeout") == 1 => Undo::Transaction,
+            Undo::OnTimeout if self.core.shared.number(variable!("innodb_rollback_on_timeout")) == 1 => Undo::Transaction,
             Undo::OnTimeout => Undo::Statement,
             other => other,
         };
@@ -444,7 +460,7 @@ impl ClientSession {
                 undone.map_err(|error| engine_error(error, || self.stop_error()))
             }
             Undo::Statement | Undo::OnTimeout | Undo::Transaction => {
-                if undo == Undo::Transaction && self.core.shared.number("innodb_print_all_deadlocks") == 1 {
+                if undo == Undo::Transaction && self.core.shared.number(variable!("innodb_print_all_deadlocks")) == 1 {
                     self.core.shared.deadlock_log.write_new(&self.core);
                 }
                 // After a deadlock the client is outside a transaction; its next statement starts one.

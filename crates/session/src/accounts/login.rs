@@ -2,7 +2,8 @@
 
 use super::store::AccountStore;
 use super::{Account, Accounts, Attempt, AuthPlugin, denied};
-use crate::command::ClientAddress;
+use crate::front::command::ClientAddress;
+use crate::variables::variable;
 use ::accounts::{AccountName, Client, Lifetime};
 use mysql_error::{SqlError, codes};
 
@@ -102,8 +103,8 @@ impl crate::shared::Shared {
         Door {
             store: &self.accounts,
             now_micros: self.engine.wall_micros(),
-            default_days: self.number("default_password_lifetime"),
-            disconnects: self.number("disconnect_on_expired_password") != 0,
+            default_days: self.number(variable!("default_password_lifetime")),
+            disconnects: self.number(variable!("disconnect_on_expired_password")) != 0,
         }
     }
 }

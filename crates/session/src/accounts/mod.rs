@@ -31,7 +31,7 @@ pub(crate) use standing::{Standing, mandatory_roles, roles_at_login};
 pub use store::AccountStore;
 pub(crate) use user::run as run_user;
 
-use crate::command::ClientAddress;
+use crate::front::command::ClientAddress;
 use ::accounts::Require;
 use mysql_error::{SqlError, codes};
 

@@ -4,6 +4,7 @@ use super::names::{account_name, shown};
 use super::standing::mandatory_roles;
 use super::user::{MISSING, failed};
 use crate::client_session::ClientSession;
+use crate::variables::variable;
 use ::accounts::{AccountName, Privileges, ShowSecret};
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -53,7 +54,7 @@ pub(crate) fn create_user(session: &ClientSession, user: &ast::Account<'_>) -> R
     let account = accounts.get(&name).ok_or_else(|| failed("SHOW CREATE USER", std::slice::from_ref(&name), MISSING))?;
     let secret = match sees_all {
         false => ShowSecret::Secret,
-        true if session.core.number("print_identified_with_as_hex") != 0 => ShowSecret::Hex,
+        true if session.core.number(variable!("print_identified_with_as_hex")) != 0 => ShowSecret::Hex,
         true => ShowSecret::Text,
     };
     Ok((format!("CREATE USER for {}@{}", name.user, name.host), ::accounts::create_user(account, secret)))

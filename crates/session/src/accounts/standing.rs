@@ -6,9 +6,10 @@
 use super::SYSTEM_USER;
 use super::limits::{Presence, Usage};
 use super::login::is_expired;
-use crate::connections::Connection;
 use crate::context::Core;
+use crate::front::connections::Connection;
 use crate::shared::Shared;
+use crate::variables::variable;
 use ::accounts::{Account, AccountName, Accounts, Rights};
 use mysql_error::SqlError;
 use std::collections::BTreeSet;
@@ -44,7 +45,7 @@ impl Standing {
     pub fn log_in(shared: &Shared, connection: &Arc<Connection>, account: AccountName) -> Result<Standing, SqlError> {
         let accounts = shared.accounts.snapshot();
         let own = accounts.get(&account);
-        let default_max = u32::try_from(shared.number("max_user_connections")).unwrap_or(u32::MAX);
+        let default_max = u32::try_from(shared.number(variable!("max_user_connections"))).unwrap_or(u32::MAX);
         let limits = own.map(|account| account.limits).unwrap_or_default();
         let presence = if limits != ::accounts::Limits::default() || default_max > 0 {
             let now = shared.engine.wall_micros();
@@ -84,7 +85,7 @@ impl Standing {
         self.allowed.fill(0);
         // It begins with the login; while the session lasts it can only end.
         if self.sandboxed {
-            let (days, now) = (shared.number("default_password_lifetime"), shared.engine.wall_micros().div_euclid(1_000_000));
+            let (days, now) = (shared.number(variable!("default_password_lifetime")), shared.engine.wall_micros().div_euclid(1_000_000));
             self.sandboxed = shared.accounts.snapshot().get(&self.account).is_some_and(|account| is_expired(account, days, now));
         }
     }
@@ -139,9 +140,8 @@ impl Standing {
 
 /// The roles that everybody has: `mandatory_roles`, those that exist.
 pub(crate) fn mandatory_roles(shared: &Shared, accounts: &Accounts) -> BTreeSet<AccountName> {
-    let listed = crate::variables::find("mandatory_roles").map(|definition| shared.variables.get(definition));
-    match listed {
-        Some(types::Value::Bytes(text)) if !text.is_empty() => {
+    match shared.variables.get(variable!("mandatory_roles")) {
+        types::Value::Bytes(text) if !text.is_empty() => {
             super::names::role_list(&text.to_text()).unwrap_or_default().into_iter().filter(|role| accounts.contains(role)).collect()
         }
         _ => BTreeSet::new(),
@@ -151,7 +151,7 @@ pub(crate) fn mandatory_roles(shared: &Shared, accounts: &Accounts) -> BTreeSet<
 /// The roles that are active after a login.
 pub(crate) fn roles_at_login(shared: &Shared, accounts: &Accounts, account: &AccountName) -> BTreeSet<AccountName> {
     let Some(own) = accounts.get(account) else { return BTreeSet::new() };
-    if shared.number("activate_all_roles_on_login") != 0 {
+    if shared.number(variable!("activate_all_roles_on_login")) != 0 {
         let mut roles = mandatory_roles(shared, accounts);
         roles.extend(own.grants.roles.keys().cloned());
         return roles;

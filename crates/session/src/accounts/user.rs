@@ -7,7 +7,8 @@ use super::standing::mandatory_roles;
 use super::store::Failed;
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
-use crate::result_columns::plain;
+use crate::reply::result_columns::plain;
+use crate::variables::variable;
 use ::accounts::{Account, AccountName, Accounts, Lifetime, Privileges, Require};
 use json::Json;
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
@@ -91,9 +92,9 @@ impl ClientSession {
     pub(super) fn password_policy(&self) -> Policy {
         let shared = self.shared();
         Policy {
-            history: shared.number("password_history"),
-            reuse_days: shared.number("password_reuse_interval"),
-            random_chars: shared.number("generated_random_password_length") as usize,
+            history: shared.number(variable!("password_history")),
+            reuse_days: shared.number(variable!("password_reuse_interval")),
+            random_chars: shared.number(variable!("generated_random_password_length")) as usize,
             now: shared.engine.wall_micros().div_euclid(1_000_000),
         }
     }
@@ -294,7 +295,7 @@ fn check_replace(session: &ClientSession, name: &AccountName, new: &NewSecret, r
             if right { Ok(()) } else { Err(codes::incorrect_current_password()) }
         }
         None => {
-            let asked = account.require_current.unwrap_or_else(|| session.shared().number("password_require_current") != 0);
+            let asked = account.require_current.unwrap_or_else(|| session.shared().number(variable!("password_require_current")) != 0);
             let privileged = session.core.standing.rights.global.has(Privileges::CREATE_USER);
             if own && new.given && asked && !privileged && !account.stored.is_empty() {
                 return Err(codes::missing_current_password());

@@ -31,9 +31,8 @@ pub(super) fn create(session: &mut ClientSession, create: &CreateDatabase<'_>) -
 
 /// `collation_server`.
 fn server_collation(session: &ClientSession) -> Collation {
-    let value = crate::variables::find("collation_server").map(|definition| session.core.variables.get(definition).clone());
-    match value {
-        Some(types::Value::Bytes(name)) => Collation::from_name(&name.to_text()).unwrap_or(Collation::DEFAULT),
+    match session.core.variables.get(crate::variables::variable!("collation_server")) {
+        types::Value::Bytes(name) => Collation::from_name(&name.to_text()).unwrap_or(Collation::DEFAULT),
         _ => Collation::DEFAULT,
     }
 }

@@ -11,6 +11,7 @@ use super::key::{DraftKey, DraftPart, KeyColumn};
 use super::{FullName, LockedTable, same_name};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::variables::variable;
 use catalog::{Catalog, CatalogError, ForeignKeyDef, IndexDef, ReferenceAction, TableDef};
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, AlterAction, References};
@@ -491,7 +492,7 @@ impl ClientSession {
 
     /// `restrict_fk_on_non_standard_key`.
     fn wants_unique_parents(&self) -> bool {
-        self.core.number("restrict_fk_on_non_standard_key") != 0
+        self.core.number(variable!("restrict_fk_on_non_standard_key")) != 0
     }
 
     /// The new keys of a definition, by name, whose parents are not there.
@@ -508,7 +509,7 @@ impl ClientSession {
 
     /// `foreign_key_checks`.
     pub(super) fn checks_foreign_keys(&self) -> bool {
-        self.core.number("foreign_key_checks") != 0
+        self.core.number(variable!("foreign_key_checks")) != 0
     }
 
     /// Checks the keys of a definition that are new, by name, against their parents. `own` is the definition itself.

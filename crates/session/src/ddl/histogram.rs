@@ -7,6 +7,7 @@ use super::FullName;
 use super::maintenance::share_table;
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
+use crate::variables::variable;
 use catalog::histogram::{BUCKETS_MAX, Histogram};
 use catalog::{Change, TableDef};
 use engine::{Direction, Isolation, KeyRange, Step};
@@ -122,7 +123,7 @@ fn made_of(
     asked: u32,
     auto_update: bool,
 ) -> Result<Vec<Option<Arc<Histogram>>>, Outcome> {
-    let budget = session.core.number("histogram_generation_max_mem_size") as usize;
+    let budget = session.core.number(variable!("histogram_generation_max_mem_size")) as usize;
     // The statement has ended the transaction that was; this one is for the reading alone, whatever the session's level.
     session.engine.begin(Isolation::RepeatableRead, true);
     let read = share_table(session, name).and_then(|entry| {

@@ -6,7 +6,7 @@ use super::online::{self, Beside, TableCopy};
 use super::{FullName, change_definitions, full_name, histogram};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
-use crate::result_columns::plain;
+use crate::reply::result_columns::plain;
 use catalog::{CatalogError, TableEntry};
 use engine::{Depth, Direction, Isolation, KeyRange, Step};
 use executor::StatementContext;

@@ -48,7 +48,8 @@ pub(crate) use program::no_procedure;
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
-use crate::lock_tables::Upgraded;
+use crate::transaction::lock_tables::Upgraded;
+use crate::variables::variable;
 use catalog::{CatalogError, TableEntry};
 use definition::{Definer, DraftColumn};
 use executor::StatementContext;
@@ -273,10 +274,10 @@ impl ClientSession {
             zone: &*self.core.settings.zone,
             now_micros: self.core.statement_micros(),
             charset: self.core.settings.collation.charset().name(),
-            week_format: self.core.number("default_week_format") as u8,
+            week_format: self.core.number(variable!("default_week_format")) as u8,
             table: table.to_owned(),
             warnings: Vec::new(),
-            generates_keys: self.core.number("sql_generate_invisible_primary_key") == 1,
+            generates_keys: self.core.number(variable!("sql_generate_invisible_primary_key")) == 1,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::foreign_keys::AwaitedParents;
 use super::{DdlGuard, LockedTable};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
+use crate::variables::variable;
 use catalog::{Catalog, CatalogError, Change, CopiedRows, OnlineAlter, Renamed, TableDef, TableEntry};
 use engine::{BuildLimits, BuildProgress, Direction, Isolation, KeyRange, Read, Session, Step};
 use executor::RuleRun;
@@ -106,9 +107,9 @@ pub(super) fn has_rows(session: &mut Session, entry: &TableEntry) -> engine::Res
 pub(super) fn limits(session: &ClientSession) -> BuildLimits {
     let shared = session.shared();
     BuildLimits {
-        changed_bytes_max: shared.number("innodb_online_alter_log_max_size"),
+        changed_bytes_max: shared.number(variable!("innodb_online_alter_log_max_size")),
         // Of all indexes of a statement together.
-        sort_bytes_max: session.core.number("innodb_ddl_buffer_size") as usize,
+        sort_bytes_max: session.core.number(variable!("innodb_ddl_buffer_size")) as usize,
         directory: shared.spill_directory().cloned(),
     }
 }

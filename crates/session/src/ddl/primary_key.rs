@@ -10,6 +10,7 @@ use super::key::{DraftKey, KeyColumn};
 use super::{find_column, same_name};
 use crate::client_session::ClientSession;
 use crate::context::Core;
+use crate::variables::variable;
 use catalog::{ColumnDef, TableDef, Visibility};
 use mysql_error::{SqlError, codes};
 use parser::ast::AlterAction;
@@ -31,7 +32,7 @@ pub(crate) fn is_generated(def: &TableDef) -> bool {
 impl Core {
     /// Whether generated keys are told of: `show_gipk_in_create_table_and_information_schema`.
     pub(crate) fn tells_generated_keys(&self) -> bool {
-        self.number("show_gipk_in_create_table_and_information_schema") == 1
+        self.number(variable!("show_gipk_in_create_table_and_information_schema")) == 1
     }
 }
 
@@ -100,7 +101,7 @@ impl ClientSession {
     }
 
     fn requires_key(&self) -> bool {
-        self.core.number("sql_require_primary_key") == 1
+        self.core.number(variable!("sql_require_primary_key")) == 1
     }
 
     /// What a change may not leave behind.
@@ -112,7 +113,7 @@ impl ClientSession {
         keys: &[DraftKey],
     ) -> Result<(), SqlError> {
         let has = has_key(columns, keys);
-        if !has && self.core.number("sql_generate_invisible_primary_key") == 1 && definition_has_key(old) {
+        if !has && self.core.number(variable!("sql_generate_invisible_primary_key")) == 1 && definition_has_key(old) {
             return Err(codes::not_supported_yet(
                 "an operation that leaves the table without a PRIMARY KEY or a UNIQUE NOT NULL key while @@sql_generate_invisible_primary_key=ON.",
             ));

@@ -2,9 +2,9 @@
 
 use crate::accounts::AccountStore;
 use crate::client_session::ClientSession;
-use crate::command::{ClientAddress, Command, Login, NoClient, PacketWriter};
-use crate::connections::{Connection, Hangup};
-use crate::service::Session;
+use crate::front::command::{ClientAddress, Command, Login, NoClient, PacketWriter};
+use crate::front::connections::{Connection, Hangup};
+use crate::front::service::Session;
 use crate::shared::Shared;
 use crate::variables::{KeptValues, Persisted};
 use catalog::Catalog;

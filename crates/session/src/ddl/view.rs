@@ -8,6 +8,7 @@ use super::{DdlDone, FullName, check_table_name, full_name};
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::Outcome;
+use crate::variables::variable;
 use crate::virtual_tables::refuse_drop;
 use catalog::{CatalogError, CheckOption, ViewAlgorithm, ViewDef, ViewEntry};
 use lock_manager::metadata::{ExclusiveGuard, ExclusiveWait};
@@ -87,8 +88,10 @@ fn define(
     kept: Option<&ViewDef>,
 ) -> Result<ViewDef, Outcome> {
     let core = &session.core;
-    let under =
-        parser::WrittenUnder { charset: core.settings.collation.charset().name(), week_format: core.number("default_week_format") as u8 };
+    let under = parser::WrittenUnder {
+        charset: core.settings.collation.charset().name(),
+        week_format: core.number(variable!("default_week_format")) as u8,
+    };
     let planning = Planning { core, engine: &session.engine, params: &[], param_types: &[] };
     let defined = planner::views::define_view(create, sql, &name.database, under, &planning)?;
     let mut algorithm = match create.algorithm {
@@ -111,8 +114,8 @@ fn define(
         (None, Some(kept)) => (kept.definer_user.clone(), kept.definer_host.clone()),
         (None | Some(Account::Current), _) => (core.login.account_user.clone(), core.login.account_host.clone()),
     };
-    let client_charset = match crate::variables::find("character_set_client").map(|variable| core.variables.get(variable)) {
-        Some(types::Value::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
+    let client_charset = match core.variables.get(variable!("character_set_client")) {
+        types::Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
         _ => under.charset.to_owned(),
     };
     let connection_collation = core.settings.collation.name().to_owned();

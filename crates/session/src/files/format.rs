@@ -1,6 +1,6 @@
 //! FIELDS and LINES with MySQL's defaults filled in.
 
-use crate::result_columns::wire_length;
+use crate::reply::result_columns::wire_length;
 use mysql_error::{SqlError, codes};
 use parser::ast::FileFormat;
 use types::{Charset, ColumnType};

@@ -8,8 +8,9 @@ use super::row_text::{Buffers, Writing};
 use super::{not_created, not_written};
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::plan_cache::CachedPlan;
-use crate::row_output::{put_column, put_value};
+use crate::reply::row_output::{put_column, put_value};
+use crate::statement::plan_cache::CachedPlan;
+use crate::variables::variable;
 use env::outside;
 use executor::{RowConsumer, StatementContext};
 use lock_manager::Cancel;
@@ -190,10 +191,10 @@ impl ClientSession {
 
     fn pace_of_files(&self) -> Pace {
         let core = &self.core;
-        let delay = || Duration::from_millis(core.number("select_into_disk_sync_delay"));
+        let delay = || Duration::from_millis(core.number(variable!("select_into_disk_sync_delay")));
         Pace {
-            piece_bytes: core.number("select_into_buffer_size") as usize,
-            sync: (core.number("select_into_disk_sync") != 0).then(delay),
+            piece_bytes: core.number(variable!("select_into_buffer_size")) as usize,
+            sync: (core.number(variable!("select_into_disk_sync")) != 0).then(delay),
             cancel: Arc::clone(&core.cancel),
         }
     }

@@ -7,7 +7,7 @@ use super::{no_stat, not_found, not_read};
 use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::Outcome;
-use crate::variables::find;
+use crate::variables::variable;
 use engine::HandlerCall;
 use env::outside;
 use executor::{LoadLines, LoadRow, LoadText, StatementContext};
@@ -50,7 +50,7 @@ impl ClientSession {
             return Err(codes::not_supported_yet("LOAD XML").into());
         }
         if load.local {
-            let allowed = find("local_infile").is_some_and(|d| self.shared().variables.get(d) == Value::Int(1));
+            let allowed = self.shared().number(variable!("local_infile")) == 1;
             if !allowed || !sink.capabilities().contains(Capabilities::LOCAL_FILES) {
                 return Err(codes::client_local_files_disabled().into());
             }
@@ -163,8 +163,8 @@ impl ClientSession {
                 }
                 charset
             }
-            None => match find("character_set_database").map(|definition| self.core.variables.get(definition)) {
-                Some(Value::Bytes(name)) => Charset::from_name(&name.to_text()).unwrap_or(Charset::Utf8mb4),
+            None => match self.core.variables.get(variable!("character_set_database")) {
+                Value::Bytes(name) => Charset::from_name(&name.to_text()).unwrap_or(Charset::Utf8mb4),
                 _ => Charset::Utf8mb4,
             },
         })

@@ -4,7 +4,7 @@
 //! 1. What is written can be read by LOAD DATA with the same FIELDS and LINES, wherever the format can tell values apart at all.
 
 use super::format::{Format, width_written};
-use crate::charsets::conversion;
+use crate::reply::charsets::conversion;
 use memory::Excess;
 use planner::plan::OutputColumn;
 use protocol::{IntBytes, RowWriter};

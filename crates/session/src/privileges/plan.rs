@@ -2,7 +2,7 @@
 
 use crate::client_session::ClientSession;
 use crate::context::Core;
-use crate::plan_cache::CachedPlan;
+use crate::statement::plan_cache::CachedPlan;
 use ::accounts::{Privileges, Rights};
 use catalog::ViewDef;
 use mysql_error::{SqlError, codes};

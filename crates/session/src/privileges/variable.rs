@@ -1,11 +1,9 @@
-//! Variables that take privileges, and those about accounts.
+//! Variables that take privileges.
 
-use crate::accounts::role_list;
 use crate::client_session::ClientSession;
 use crate::variables::Definition;
 use ::accounts::Privileges;
 use mysql_error::{SqlError, codes};
-use types::Value;
 
 impl ClientSession {
     /// SET GLOBAL.
@@ -48,22 +46,5 @@ impl ClientSession {
             _ => return Ok(()),
         };
         if held { Ok(()) } else { Err(codes::specific_access_denied_error(names)) }
-    }
-
-    /// `mandatory_roles` is a list of names.
-    pub(crate) fn check_mandatory_roles(&self, value: &Value) -> Result<(), SqlError> {
-        let Value::Bytes(text) = value else { return Ok(()) };
-        let text = text.to_text();
-        match role_list(&text) {
-            Some(_) => Ok(()),
-            None => Err(codes::wrong_value_for_var("mandatory_roles", text)),
-        }
-    }
-
-    /// What sessions have looked up of the roles that everybody has is to be looked up again.
-    pub(crate) fn apply_to_accounts(&self, definition: &Definition) {
-        if definition.name == "mandatory_roles" {
-            self.shared().accounts.touch();
-        }
     }
 }

@@ -6,11 +6,11 @@ use super::throttle::LeftOut;
 use super::{ADMIN, EXTRA, GENERAL, Log, NO_INDEX, RAW, SLOW, general, log_rows, parameters};
 use crate::accounts::without_secrets;
 use crate::client_session::ClientSession;
-use crate::command::{ClientAddress, ClientIo, Command, Flow, Login, PacketWriter};
-use crate::connections::{Connection, Stop, Traffic};
-use crate::profiles;
+use crate::counters::profiles;
+use crate::front::command::{ClientAddress, ClientIo, Command, Flow, Login, PacketWriter};
+use crate::front::connections::{Connection, Stop, Traffic};
 use crate::shared::Shared;
-use crate::variables::find;
+use crate::variables::variable;
 use engine::HandlerCalls;
 use mysql_error::{SqlError, codes};
 use parser::ast::{Maintenance, PrepareSource, Statement};
@@ -113,14 +113,14 @@ impl Shared {
         let row = || {
             let mut name = Vec::new();
             user_host(&mut name);
-            log_rows::general(micros, &name, id, self.number("server_id"), command, argument)
+            log_rows::general(micros, &name, id, self.number(variable!("server_id")), command, argument)
         };
         self.query_logs.write(Log::General, || general::entry(micros, id, command, argument), row);
     }
 
     /// An entry of the slow log.
     fn write_slow(&self, entry: &Entry<'_>) {
-        self.query_logs.write(Log::Slow, || entry.write(), || log_rows::slow(entry, self.number("server_id")));
+        self.query_logs.write(Log::Slow, || entry.write(), || log_rows::slow(entry, self.number(variable!("server_id"))));
     }
 
     /// A login was refused.
@@ -340,7 +340,7 @@ impl ClientSession {
         let arena = parser::Bump::new();
         let parsed = parser::parse(sql, self.lexical_mode(), &arena).ok()?;
         let end = parsed.rest.min(sql.len());
-        let text = trimmed(&sql[..end], crate::query::is_blank(&sql[end..]));
+        let text = trimmed(&sql[..end], crate::statement::query::is_blank(&sql[end..]));
         if text.is_empty() {
             return None;
         }
@@ -359,7 +359,7 @@ impl ClientSession {
 
     /// Whether the general log has what this session does.
     fn writes_general(&self) -> bool {
-        self.shared().query_logs.has(GENERAL) && self.core.number("sql_log_off") == 0
+        self.shared().query_logs.has(GENERAL) && self.core.number(variable!("sql_log_off")) == 0
     }
 
     /// A line of the general log about this session.
@@ -414,7 +414,7 @@ impl ClientSession {
         }
         let throttles = logs.has(NO_INDEX);
         let no_index = throttles && logged.shape.no_index;
-        let left_out_max = if throttles { shared.number("log_throttle_queries_not_using_indexes") } else { 0 };
+        let left_out_max = if throttles { shared.number(variable!("log_throttle_queries_not_using_indexes")) } else { 0 };
         if throttles {
             // Not held while it is written.
             let over = logs.throttle.lock().over(now, left_out_max);
@@ -428,7 +428,7 @@ impl ClientSession {
         let rows_examined = calls.rows_examined();
         let began_micros = logged.began_micros;
         let extra = logs.has(EXTRA).then(|| self.extra(logged, calls));
-        if !slow && !no_index || rows_examined < self.core.number("min_examined_row_limit") {
+        if !slow && !no_index || rows_examined < self.core.number(variable!("min_examined_row_limit")) {
             return;
         }
         let Some(shown) = shown(self) else { return };
@@ -490,8 +490,8 @@ impl ClientSession {
 
     /// `long_query_time`.
     fn long_query_micros(&self) -> u64 {
-        match find("long_query_time").map(|definition| self.core.variables.get(definition)) {
-            Some(Value::Double(seconds)) => (seconds * 1e6) as u64,
+        match self.core.variables.get(variable!("long_query_time")) {
+            Value::Double(seconds) => (seconds * 1e6) as u64,
             _ => u64::MAX,
         }
     }

@@ -7,7 +7,7 @@
 //! 2. An entry is made in its session's own memory and reaches the file by one append. No latch is held meanwhile, so entries need nothing of those before them: `use db;`
 //!    stands in each entry of a session that has a database.
 //! 3. A log that cannot be written stops no statement: the server's log tells of it once, and entries are lost until there is room again.
-//! 4. Profiles of a session's statements (`profiles.rs`) are taken on the same way: while nobody keeps any they cost nothing more.
+//! 4. Profiles of a session's statements (`counters/profiles.rs`) are taken on the same way: while nobody keeps any they cost nothing more.
 //! 5. No password reaches a log: texts that do not parse are left out, those of others go through [`without_secrets`].
 //!
 //! # Start at
@@ -26,7 +26,7 @@ mod text;
 mod throttle;
 
 use crate::shared::Shared;
-use crate::variables::{Definition, find};
+use crate::variables::{Definition, variable};
 use log_file::LogFile;
 use log_tables::{Complain, LogTables};
 use mysql_error::{SqlError, codes};
@@ -51,22 +51,22 @@ pub(crate) enum Log {
 
 impl Log {
     /// The variable of its file's name.
-    pub(crate) const fn file_variable(self) -> &'static str {
+    pub(crate) fn file_variable(self) -> &'static Definition {
         match self {
-            Log::General => "general_log_file",
-            Log::Slow => "slow_query_log_file",
+            Log::General => variable!("general_log_file"),
+            Log::Slow => variable!("slow_query_log_file"),
         }
     }
 
     /// Which log's file a variable names.
     pub(crate) fn of_file_variable(name: &str) -> Option<Log> {
-        [Log::General, Log::Slow].into_iter().find(|log| log.file_variable() == name)
+        [Log::General, Log::Slow].into_iter().find(|log| log.file_variable().name == name)
     }
 
-    const fn switch(self) -> &'static str {
+    fn switch(self) -> &'static Definition {
         match self {
-            Log::General => "general_log",
-            Log::Slow => "slow_query_log",
+            Log::General => variable!("general_log"),
+            Log::Slow => variable!("slow_query_log"),
         }
     }
 
@@ -153,7 +153,7 @@ impl QueryLogs {
         self.settings.load(Ordering::Relaxed) & (GENERAL | SLOW | PROFILED) != 0
     }
 
-    /// A session begins to keep profiles, or ends it: [`crate::profiles`].
+    /// A session begins to keep profiles, or ends it: [`crate::counters::profiles`].
     pub(crate) fn count_profiler(&self, begins: bool) {
         let mut profilers = self.profilers.lock();
         *profilers = if begins { *profilers + 1 } else { profilers.saturating_sub(1) };
@@ -233,9 +233,8 @@ impl QueryLogs {
 
     /// The head of a file that is opened.
     fn head(&self, shared: &Shared) -> String {
-        let said =
-            |name| find(name).map(|definition| crate::variables::show(definition, &shared.variables.get(definition))).unwrap_or_default();
-        let (version, comment) = (said("version"), said("version_comment"));
+        let said = |definition| crate::variables::show(definition, &shared.variables.get(definition));
+        let (version, comment) = (said(variable!("version")), said(variable!("version_comment")));
         let (program, port, socket) = match self.place.get() {
             Some(place) => (place.program.display().to_string(), place.port, place.socket.display().to_string()),
             None => (String::new(), 0, String::new()),
@@ -249,8 +248,8 @@ impl QueryLogs {
 
 /// `log_output` as a set.
 pub(crate) fn writes_to(shared: &Shared, place: &str) -> bool {
-    match find("log_output").map(|definition| shared.variables.get(definition)) {
-        Some(Value::Bytes(list)) => list.to_text().split(',').any(|word| word == place),
+    match shared.variables.get(variable!("log_output")) {
+        Value::Bytes(list) => list.to_text().split(',').any(|word| word == place),
         _ => false,
     }
 }
@@ -265,19 +264,14 @@ impl Shared {
         let _ = logs.errors.set(errors);
         let _ = logs.place.set(place);
         for log in [Log::General, Log::Slow] {
-            let name = log.file_variable();
             if self.log_name(log).is_empty() {
-                self.tell(name, Value::from(self.default_log_name(log)));
+                self.variables.set(log.file_variable(), Value::from(self.default_log_name(log)));
             }
             if let Err(error) = self.apply_query_log(log) {
                 // As in MySQL the server starts, and writes no log.
-                logs.complain(&format!(
-                    "{}. {} is off: fix the cause, then say SET GLOBAL {}=ON",
-                    error.message,
-                    log.switch(),
-                    log.switch()
-                ));
-                self.tell(log.switch(), Value::Int(0));
+                let name = log.switch().name;
+                logs.complain(&format!("{}. {name} is off: fix the cause, then say SET GLOBAL {name}=ON", error.message));
+                self.variables.set(log.switch(), Value::Int(0));
                 self.apply_log_settings();
             }
         }
@@ -292,8 +286,8 @@ impl Shared {
     }
 
     fn log_name(&self, log: Log) -> String {
-        match find(log.file_variable()).map(|definition| self.variables.get(definition)) {
-            Some(Value::Bytes(name)) => name.to_text().into_owned(),
+        match self.variables.get(log.file_variable()) {
+            Value::Bytes(name) => name.to_text().into_owned(),
             _ => String::new(),
         }
     }
@@ -354,10 +348,13 @@ impl Shared {
         {
             self.query_logs.complain(&format!("no thread writes the log tables ({error}); rows are written when the tables are read"));
         }
-        for (name, bit) in
-            [("log_slow_extra", EXTRA), ("log_slow_admin_statements", ADMIN), ("log_queries_not_using_indexes", NO_INDEX), ("log_raw", RAW)]
-        {
-            settings |= if self.number(name) == 1 { bit } else { 0 };
+        for (switch, bit) in [
+            (variable!("log_slow_extra"), EXTRA),
+            (variable!("log_slow_admin_statements"), ADMIN),
+            (variable!("log_queries_not_using_indexes"), NO_INDEX),
+            (variable!("log_raw"), RAW),
+        ] {
+            settings |= if self.number(switch) == 1 { bit } else { 0 };
         }
         let profilers = self.query_logs.profilers.lock();
         let profiled = if *profilers > 0 { PROFILED } else { 0 };
@@ -375,7 +372,7 @@ impl Shared {
         let opened = self.query_logs.file(log).open(&path, self.query_logs.head(self).as_bytes());
         opened.map_err(|error| {
             let told = cannot_use(&path, &error);
-            self.query_logs.complain(&format!("{}; {} goes on in the file that was open", told.message, log.switch()));
+            self.query_logs.complain(&format!("{}; {} goes on in the file that was open", told.message, log.switch().name));
             told
         })
     }

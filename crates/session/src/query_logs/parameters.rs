@@ -1,6 +1,6 @@
 //! The text of a prepared statement with the values of an execution in the places of its parameters.
 
-use crate::value_text;
+use crate::reply::value_text;
 use types::Value;
 
 /// The text with values; parameters that have none stay as they are.

@@ -2,7 +2,7 @@
 
 use super::text::{instant, who};
 use super::throttle::LeftOut;
-use crate::command::Login;
+use crate::front::command::Login;
 use engine::{HandlerCall, HandlerCalls};
 use planner::shape::Shape;
 
@@ -132,7 +132,7 @@ impl<'a> Entry<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::ClientAddress;
+    use crate::front::command::ClientAddress;
     use protocol::Capabilities;
 
     #[test]

@@ -1,6 +1,6 @@
 //! What entries of both logs are made of.
 
-use crate::command::{ClientAddress, Login};
+use crate::front::command::{ClientAddress, Login};
 use types::DateTime;
 
 /// An instant in UTC as `log_timestamps=UTC` writes it: `2026-11-23T06:50:47.742356Z`.

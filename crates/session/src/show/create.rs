@@ -2,6 +2,7 @@
 
 use crate::client_session::ClientSession;
 use crate::ddl::has_generated_key;
+use crate::variables::variable;
 use catalog::{CheckDef, ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
 use std::fmt::Write;
 use types::{ColumnType, SqlMode, TypeKind, Value};
@@ -19,7 +20,7 @@ impl Quotes {
     /// As the session wants it.
     pub(super) fn of(session: &ClientSession) -> Quotes {
         Quotes {
-            always: session.core.number("sql_quote_show_create") != 0,
+            always: session.core.number(variable!("sql_quote_show_create")) != 0,
             mode: session.core.settings.sql_mode,
             generated_keys: session.core.tells_generated_keys(),
         }
@@ -159,7 +160,7 @@ pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
         Value::UInt(year) if ty.kind == TypeKind::Year => return Some(format!("{year:04}")),
         Value::Float(n) => types::write_float(*n, ty.decimals, &mut out),
         Value::Double(n) => types::write_double(*n, ty.decimals, &mut out),
-        other => crate::value_text::write(other, &mut out),
+        other => crate::reply::value_text::write(other, &mut out),
     }
     let text = String::from_utf8_lossy(&out).into_owned();
     // A decimal is filled up beside its point.

@@ -31,7 +31,7 @@ pub(crate) use profiles::rows_of as profile_rows;
 use crate::client_session::ClientSession;
 use crate::ddl::FullName;
 use crate::error_map::{Outcome, catalog_error};
-use crate::result_columns::plain;
+use crate::reply::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
 use ::accounts::Privileges;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
@@ -447,7 +447,7 @@ impl ClientSession {
                 };
                 let results = self.core.settings.charsets.results;
                 for column in columns {
-                    crate::result_columns::definition(&column, results).write_with_default(None, sink.packets());
+                    crate::reply::result_columns::definition(&column, results).write_with_default(None, sink.packets());
                 }
                 let status = self.server_status();
                 sink.finish(&protocol::OkReply { status, ..Default::default() });

@@ -2,8 +2,8 @@
 
 use super::{Table, number, text};
 use crate::client_session::ClientSession;
-use crate::connections::{CONNECT, Connection, Phase, SLEEP};
 use crate::context::Core;
+use crate::front::connections::{CONNECT, Connection, Phase, SLEEP};
 use protocol::command::byte;
 use types::{ColumnType, TypeKind, Value};
 

@@ -1,9 +1,9 @@
-//! SHOW PROFILES and SHOW PROFILE, from `profiles.rs`.
+//! SHOW PROFILES and SHOW PROFILE, from `counters/profiles.rs`.
 
 use super::{Table, server, text};
 use crate::client_session::ClientSession;
+use crate::counters::profiles::{Profile, Stage};
 use crate::error_map::Outcome;
-use crate::profiles::{Profile, Stage};
 use executor::StatementContext;
 use mysql_error::codes;
 use parser::ast::{Limit, ProfilePart};

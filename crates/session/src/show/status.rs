@@ -3,9 +3,9 @@
 use super::{Table, text};
 use crate::client_session::ClientSession;
 use crate::context::Core;
+use crate::front::{compression, encryption};
 use crate::shared::Shared;
 use crate::variables::{self, DEFINITIONS, Scope};
-use crate::{compression, encryption};
 use executor::StatementContext;
 use parser::ast::VarScope;
 use planner::expr::VariableScope;

@@ -1,5 +1,6 @@
 //! Variables that MySQL 9.7 warns of: whoever reads one by its name, or sets it, is told that it will go.
 
+use super::known;
 use mysql_error::{SqlError, Warning, codes};
 
 /// Those without another name: reading and setting warns (1287).
@@ -56,7 +57,7 @@ const RENAMED: [(&str, &str); 26] = [
 ];
 
 /// Those that will become read-only: setting warns (1681).
-const BECOMING_FIXED: [&str; 3] = ["character_set_database", "collation_database", "default_collation_for_utf8mb4"];
+const BECOMING_FIXED: [&str; 3] = known(["character_set_database", "collation_database", "default_collation_for_utf8mb4"]);
 
 /// What MySQL warns of when a statement reads a variable by its name.
 pub(crate) fn of_reading(name: &str) -> Option<SqlError> {

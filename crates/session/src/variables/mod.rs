@@ -5,16 +5,26 @@
 //!    not exist here (`foreign_key_checks`) so that both values behave alike.
 //! 2. A session keeps only what differs from the global value at its start, so an idle session stays small.
 //!
+//! # In this room
+//! - `table.rs`: the list; `deprecated.rs`: which of them MySQL warns of; `languages.rs`: values of one.
+//! - `global.rs`, `session.rs`: the values of the server and of a session.
+//! - `effects.rs`: what a variable does at once, by SET, at a login, by a hint, at a start.
+//! - `set.rs`: SET.
+//! - `persist.rs`: SET PERSIST as a statement; `persisted.rs`: what it keeps; `kept_file.rs`: the files for that and for `server_uuid.rs`.
+//!
 //! # Start at
 //! [`Definition`], `table.rs` for the list, [`SessionVariables`].
 
 pub(crate) mod deprecated;
+pub(crate) mod effects;
 mod global;
 mod kept_file;
 mod languages;
+pub(crate) mod persist;
 mod persisted;
 mod server_uuid;
 mod session;
+pub(crate) mod set;
 mod table;
 
 pub use global::{GlobalVariables, default_value, parse_size};
@@ -24,6 +34,7 @@ pub use persisted::{Kept, KeptValues, Persisted};
 pub use server_uuid::server_uuid;
 pub use session::SessionVariables;
 pub use table::{DEFINITIONS, Definition, Kind, Scope, find};
+pub(crate) use table::{known, position, variable};
 
 use executor::locales;
 use mysql_error::{SqlError, codes};

@@ -7,7 +7,7 @@
 //! # Not here
 //! What the values do at a start: `Shared::take_persisted`.
 
-use super::{Definition, kept_file};
+use super::{Definition, kept_file, known};
 use env::Disk;
 use json::{Json, Object};
 use mysql_error::{SqlError, codes};
@@ -24,7 +24,7 @@ const VERSION: i64 = 1;
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// Variables that SET refuses and a start reads: PERSIST_ONLY keeps them.
-const READ_AT_START: &[&str] = &[
+const READ_AT_START: [&str; 17] = known([
     "altiplano_look_for_client",
     "altiplano_replies_together",
     "altiplano_shared_threads_at_work",
@@ -42,7 +42,7 @@ const READ_AT_START: &[&str] = &[
     "open_files_limit",
     "performance_schema_session_connect_attrs_size",
     "table_open_cache_instances",
-];
+]);
 
 /// Whether PERSIST_ONLY takes a variable that SET refuses.
 pub(crate) fn is_read_at_start(definition: &Definition) -> bool {

@@ -72,6 +72,37 @@ pub fn find(name: &str) -> Option<&'static Definition> {
     None
 }
 
+/// Position in [`DEFINITIONS`] of a variable whose name the program itself writes; to be asked when it is compiled, where a name that there is not is an error.
+pub(crate) const fn position(name: &str) -> usize {
+    let mut slot = slot_of(name.as_bytes());
+    while let Some(at) = (SLOTS[slot] as usize).checked_sub(1) {
+        if DEFINITIONS[at].name.as_bytes().eq_ignore_ascii_case(name.as_bytes()) {
+            return at;
+        }
+        slot = (slot + 1) % SLOT_COUNT;
+    }
+    panic!("no such variable")
+}
+
+/// Names of which each is a variable; to be asked when they are compiled.
+pub(crate) const fn known<const N: usize>(names: [&'static str; N]) -> [&'static str; N] {
+    let mut at = 0;
+    while at < N {
+        position(names[at]);
+        at += 1;
+    }
+    names
+}
+
+/// The definition of a variable that the program itself names: `variable!("autocommit")`. What clients name is looked up by [`find`]. (The position alone is a constant:
+/// a constant reference may be to a copy of the table, and [`index_of`] goes by addresses.)
+macro_rules! variable {
+    ($name:literal) => {
+        &$crate::variables::DEFINITIONS[const { $crate::variables::position($name) }]
+    };
+}
+pub(crate) use variable;
+
 /// Position of a variable in [`DEFINITIONS`].
 pub(crate) fn index_of(definition: &'static Definition) -> usize {
     let at = (std::ptr::from_ref(definition).addr() - DEFINITIONS.as_ptr().addr()) / size_of::<Definition>();

@@ -2,8 +2,8 @@
 
 use super::column::{int, performance_schema};
 use super::{VirtualTable, listed};
-use crate::connections::Connection;
 use crate::context::Core;
+use crate::front::connections::Connection;
 use catalog::{VirtualRequest, VirtualRow};
 use executor::VirtualRows;
 use types::{Collation, ColumnType, Value};

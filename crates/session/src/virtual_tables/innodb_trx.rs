@@ -3,8 +3,8 @@
 use super::column::{count, datetime, folded, information_schema, int};
 use super::lock_picture::{ShownLock, transaction_id};
 use super::{LockPicture, VirtualTable, listed};
-use crate::connections::Connection;
 use crate::context::Core;
+use crate::front::connections::Connection;
 use crate::transaction::level_name;
 use catalog::{VirtualRequest, VirtualRow, VirtualTableDef};
 use engine::TransactionInfo;

@@ -47,10 +47,10 @@ fn separate(out: &mut Vec<u8>) {
 fn write(ty: &ColumnType, value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Bytes(bytes) if ty.kind.is_binary_string() => hexadecimal(bytes, out),
-        Value::Null | Value::Int(_) | Value::UInt(_) | Value::Decimal(_) => crate::value_text::write(value, out),
+        Value::Null | Value::Int(_) | Value::UInt(_) | Value::Decimal(_) => crate::reply::value_text::write(value, out),
         _ => {
             out.push(b'\'');
-            crate::value_text::write(value, out);
+            crate::reply::value_text::write(value, out);
             out.push(b'\'');
         }
     }

@@ -61,7 +61,7 @@ fn status_rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<V
     let engine = object(vec![("LSN", Json::UInt(head)), ("LSN_checkpoint", Json::UInt(checkpoint))]);
     // Too deep it is not.
     let document = |json: Json| json::encode(&json).map_or(Value::Null, |bytes| Value::Json(bytes.into()));
-    let uuid = crate::variables::find("server_uuid").map(|definition| core.shared.variables.get(definition)).unwrap_or_default();
+    let uuid = core.shared.variables.get(crate::variables::variable!("server_uuid"));
     Ok(listed(vec![vec![
         uuid,
         document(object(vec![("gtid_executed", Json::String(String::new()))])),

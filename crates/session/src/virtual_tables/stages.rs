@@ -3,7 +3,7 @@
 use super::column::{count, one_of, performance_schema, text};
 use super::{VirtualTable, listed};
 use crate::context::Core;
-use crate::stages::{Event, HISTORY_ROWS};
+use crate::counters::stages::{Event, HISTORY_ROWS};
 use catalog::{VirtualRequest, VirtualRow};
 use executor::VirtualRows;
 use std::collections::HashMap;

@@ -1,0 +1,28 @@
+//! The way of a statement: from its text, or the handle of a prepared one, into its plan or what is done without one.
+//!
+//! # Invariants
+//! 1. Whoever runs a plan comes into it by the steps of `enter.rs`, in their order.
+//! 2. A plan is used only under the catalogue's version that it was made under (`plan_cache.rs`); one that turns stale on the way is made again, a bounded number of times.
+//!
+//! # In this room
+//! - `query.rs`: texts (COM_QUERY); `prepared.rs` and `prepared/`: handles (COM_STMT_…, PREPARE); `preparable.rs`: which statements those may be; `cursors.rs`: results that are fetched later.
+//! - `plan_cache.rs`: plans by text; `hinted.rs`: variables that a plan's hints set for it.
+//! - `enter.rs`, then `run.rs`: a plan's way to the executor and the reply; `explain.rs`: to be told instead of run; `restart.rs`: once more under another snapshot.
+//! - `dispatch.rs`: statements by kind, and those without a plan; `signal.rs`, `get_diagnostics.rs`: two of these.
+//!
+//! # Start at
+//! `ClientSession::query` in `query.rs`.
+
+pub(crate) mod cursors;
+pub(crate) mod dispatch;
+pub(crate) mod enter;
+pub(crate) mod explain;
+pub(crate) mod get_diagnostics;
+pub(crate) mod hinted;
+pub(crate) mod plan_cache;
+pub(crate) mod preparable;
+pub(crate) mod prepared;
+pub(crate) mod query;
+pub(crate) mod restart;
+pub(crate) mod run;
+pub(crate) mod signal;

@@ -1,0 +1,418 @@
+//! COM_QUERY: one or several statements as text, each through the plan cache where it can be.
+
+use crate::client_session::ClientSession;
+use crate::context::Planning;
+use crate::error_map::{Outcome, parse_error};
+use crate::reply::result_columns;
+use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
+use crate::statement::plan_cache::{CachedPlan, PlanKey};
+use crate::statement::run::Ran;
+use crate::temporary::Changed;
+use crate::transaction::words;
+use crate::variables::variable;
+use executor::StatementContext;
+use mysql_error::{SqlError, codes};
+use parser::{LiteralKind, ast};
+use planner::Plan;
+use planner::short::ShortPlan;
+use protocol::ResultSink;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use types::{ColumnType, Decimal, TypeKind, Value};
+
+/// What a plan takes beside what is counted while it is made.
+const PLAN_BYTES_MIN: usize = 512;
+
+impl ClientSession {
+    /// Runs the statements of a text, one after the other, until one fails.
+    #[inline(never)]
+    pub(crate) fn query(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) {
+        if self.logged.is_some() {
+            return self.query_logged(sql, sink);
+        }
+        self.connection.set_statement(sql);
+        let mut rest = sql;
+        loop {
+            self.more_results = false;
+            match self.one_statement(rest, sink) {
+                Ok(Some(at)) => {
+                    // The next statement may take long, and the client may want this one's result before.
+                    if sink.flush().is_err() {
+                        self.more_results = false;
+                        self.fail(sink, codes::query_interrupted().into());
+                        return;
+                    }
+                    rest = &rest[at..];
+                    self.connection.set_statement(rest);
+                    if self.is_logged() {
+                        // Since a statement of this text.
+                        return self.go_on_logged(rest, sink);
+                    }
+                }
+                Ok(None) => return,
+                Err(outcome) => {
+                    self.more_results = false;
+                    self.fail(sink, outcome);
+                    return;
+                }
+            }
+            if !self.begin_next(sink) {
+                return;
+            }
+        }
+    }
+
+    /// Begins the next statement of a text; false when the account has run as many as it may.
+    pub(crate) fn begin_next(&mut self, sink: &mut ResultSink<'_>) -> bool {
+        self.begin_statement();
+        if self.core.standing.is_limited()
+            && let Err(error) = self.count_limited()
+        {
+            self.more_results = false;
+            self.fail(sink, error.into());
+            return false;
+        }
+        true
+    }
+
+    /// Runs the first statement of `sql`; `Some` offset when more statements follow.
+    pub(crate) fn one_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<usize>, Outcome> {
+        for _ in 0..STALE_PLANS_MAX {
+            if let Some(next) = self.try_statement(sql, sink)? {
+                return Ok(next);
+            }
+        }
+        Err(too_stale())
+    }
+
+    /// One attempt at a statement; `None` when its plan was stale.
+    fn try_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+        if sql.len() <= words::BYTES_MAX
+            && let Some(statement) = words::read(sql)
+        {
+            return Ok((self.run_statement(&statement, sql, sink)? == Ran::Done).then_some(None));
+        }
+        self.try_planned(sql, sink)
+    }
+
+    /// An attempt at a statement that is no short one about the transaction, which that one shall not pay for.
+    #[inline(never)]
+    fn try_planned(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+        let mode = self.lexical_mode();
+        let environment = self.environment();
+        let version = self.shared().catalog.version();
+        if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &self.core, &mut self.lifted) {
+            if self.bind_literals(sql).is_err() {
+                self.own_texts.put_back(place, plan);
+                return self.query_plainly(sql, sink);
+            }
+            let ran = self.run_cached(&plan, sink);
+            self.own_texts.put_back(place, plan);
+            return Ok((ran? == Ran::Done).then_some(None));
+        }
+        let fingerprint = parser::fingerprint(sql, mode, &mut self.lifted);
+        if fingerprint.cacheable {
+            let key = PlanKey { text: fingerprint.hash, environment };
+            let found = match self.take_plan(&key) {
+                Some(plan) if self.bind_literals(sql).is_err() => {
+                    self.own_plans.put(key, plan);
+                    None
+                }
+                Some(plan) => Some((plan, self.following(sql, fingerprint.rest))),
+                None => self.plan_lifted(sql, &key, fingerprint.rest).map(|plan| (plan, self.following(sql, fingerprint.rest))),
+            };
+            if let Some((plan, next)) = found {
+                let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| (ran == Ran::Done).then_some(next)));
+                self.own_texts.put(sql, environment, &plan);
+                self.own_plans.put(key, plan);
+                return ran;
+            }
+        }
+        self.query_plainly(sql, sink)
+    }
+
+    /// Without a plan by text: also where a literal's bytes are not of the type that its place in a plan has, and for the error to report.
+    #[inline(never)]
+    fn query_plainly(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+        let arena = std::mem::take(&mut self.arena);
+        let result = self.parse_and_run(sql, &arena, sink);
+        self.give_back(arena);
+        result
+    }
+
+    /// Plans a text whose literals are lifted, and binds them. `None` when it must go the plain way, which also finds the error to report.
+    #[inline(never)]
+    fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey, rest: usize) -> Option<Arc<CachedPlan>> {
+        self.stage("optimizing", "plan_lifted");
+        let arena = std::mem::take(&mut self.arena);
+        let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
+            Ok(parsed) if is_planned(&parsed.statement) => match self.bind_literals(sql) {
+                Ok(()) => self.plan(&parsed.statement, sql).ok(),
+                Err(_) => None,
+            },
+            _ => None,
+        };
+        self.give_back(arena);
+        let mut plan = planned?;
+        // Of several statements only the first would be told by the text as a whole.
+        plan.template = if rest == sql.len() { parser::Template::new(sql, &self.lifted) } else { None };
+        let plan = Arc::new(plan);
+        self.keep_plan(*key, &plan);
+        Some(plan)
+    }
+
+    /// Keeps a plan for all sessions, unless it is of names that only this one knows.
+    pub(crate) fn keep_plan(&self, key: PlanKey, plan: &Arc<CachedPlan>) {
+        if plan.temporary == 0 {
+            self.shared().plans.put(key, plan);
+        }
+    }
+
+    #[inline(never)]
+    fn parse_and_run(&mut self, sql: &[u8], arena: &parser::Bump, sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+        let parsed = match parser::parse(sql, self.lexical_mode(), arena) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                self.core.diagnostics.clear();
+                return Err(parse_error(error).into());
+            }
+        };
+        let next = self.following(sql, parsed.rest)?;
+        self.params.clear();
+        if parsed.param_count > 0 {
+            // A placeholder has a meaning only in a prepared statement.
+            return Err(parse_error(parser::ParseError::syntax(sql, placeholder_at(sql))).into());
+        }
+        let text = &sql[..parsed.rest.min(sql.len())];
+        let ran = self.run_statement(&parsed.statement, text, sink)?;
+        Ok((ran == Ran::Done).then_some(next))
+    }
+
+    /// Where the next statement begins, if there is one and the client may send several.
+    fn following(&mut self, sql: &[u8], rest: usize) -> Result<Option<usize>, Outcome> {
+        let after = sql.get(rest..).unwrap_or_default();
+        if is_blank(after) {
+            return Ok(None);
+        }
+        if !self.multi_statements {
+            return Err(parse_error(parser::ParseError::syntax(sql, rest)).into());
+        }
+        // As in MySQL only what runs is shown.
+        let text = sql[..rest].trim_ascii();
+        self.connection.set_statement(text.strip_suffix(b";").unwrap_or(text));
+        self.more_results = true;
+        Ok(Some(rest))
+    }
+
+    /// Plans a statement under the present catalogue. The parameter values at hand have the types of the text's literals.
+    pub(crate) fn plan(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
+        let collation = self.core.settings.collation;
+        let param_types: Vec<ColumnType> = self.params.iter().map(|value| literal_type(value, collation)).collect();
+        self.plan_with(statement, sql, &param_types)
+    }
+
+    /// Plans a statement that is being prepared: by the time that it runs, what its estimates rest on may be otherwise.
+    pub(crate) fn plan_ahead(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
+        self.params.clear();
+        let mut plan = self.plan_prepared(statement, sql)?;
+        plan.provisional |= plan.plan.drifts;
+        // What runs next is another statement.
+        self.planned.set(false);
+        Ok(plan)
+    }
+
+    /// Plans a prepared statement: its parameters have no types of their own. Values at hand are used for estimates.
+    pub(crate) fn plan_prepared(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
+        let mut plan = self.plan_with(statement, sql, &[])?;
+        plan.prepared = true;
+        plan.text = Some(sql.into());
+        Ok(plan)
+    }
+
+    fn plan_with(&self, statement: &ast::Statement<'_>, sql: &[u8], param_types: &[ColumnType]) -> Result<CachedPlan, SqlError> {
+        let catalog_version = self.shared().catalog.version();
+        let held_before = memory::held();
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
+        let mut plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
+        crate::virtual_tables::as_sent(&mut plan.columns);
+        self.shared().status.plan_cache_misses.inc();
+        self.planned.set(true);
+        let results = self.core.settings.charsets.results;
+        let columns = result_columns::block(&plan.columns, results);
+        let converts = plan.columns.iter().any(|column| crate::reply::charsets::conversion(&column.ty, results).is_some());
+        let written_in = if converts { results } else { crate::reply::charsets::UTF8 };
+        let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
+        let work = crate::transaction::admit::work_of(&plan);
+        let shape = planner::shape::Shape::of(&plan);
+        let uses_tables = plan.uses_tables();
+        let changed = Changed::by(&plan);
+        let made_micros = if plan.drifts { self.core.statement_micros() } else { 0 };
+        Ok(CachedPlan {
+            plan,
+            columns,
+            serial: crate::privileges::next_serial(),
+            catalog_version,
+            made_micros,
+            provisional,
+            prepared: false,
+            select_limit: self.core.settings.select_limit,
+            max_join_size: self.core.settings.max_join_size,
+            switches: self.core.settings.switches,
+            results,
+            written_in,
+            uses_tables,
+            changed,
+            temporary: self.core.settings.temporary,
+            work,
+            shape,
+            template: None,
+            text: None,
+            text_bytes: sql.len(),
+            // Nothing is counted where the program's allocator is another one: then the text says how large a plan may be.
+            bytes: (memory::held() - held_before).max(0) as usize + 2 * sql.len() + PLAN_BYTES_MIN,
+            used: AtomicBool::new(false),
+        })
+    }
+
+    /// What a statement is told that could not be planned: first of all, in a READ ONLY transaction, that it may not write.
+    #[cold]
+    pub(crate) fn planning_error(&self, statement: &ast::Statement<'_>, error: SqlError) -> SqlError {
+        let writes = match statement {
+            ast::Statement::Query(query) => query.locking.iter().any(|clause| clause.strength == ast::LockStrength::Update),
+            _ => true,
+        };
+        if writes { self.refuse_read_only().err().unwrap_or(error) } else { error }
+    }
+
+    /// A plan from the session's own cache or the server's. Who has run it puts it into the session's own cache.
+    #[inline]
+    pub(crate) fn take_plan(&mut self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
+        let version = self.shared().catalog.version();
+        let core = &self.core;
+        self.own_plans.take(key, version, core).or_else(|| core.shared.plans.get(key, version, core))
+    }
+
+    /// The lifted literals as parameter values.
+    #[inline(never)]
+    fn bind_literals(&mut self, sql: &[u8]) -> Result<(), Outcome> {
+        self.params.clear();
+        let mode = self.lexical_mode();
+        for literal in &self.lifted {
+            let value = match literal.kind {
+                LiteralKind::Int => Value::Int(literal.int as i64),
+                LiteralKind::UInt => Value::UInt(literal.int),
+                LiteralKind::Decimal => match Decimal::parse_exact(literal.text(sql)) {
+                    Some(decimal) => Value::Decimal(decimal),
+                    None => Value::Double(types::parse_double_prefix(literal.text(sql))),
+                },
+                LiteralKind::Float => {
+                    let text = String::from_utf8_lossy(literal.text(sql));
+                    let value: f64 = text.parse().unwrap_or_default();
+                    if value.is_infinite() {
+                        return Err(mysql_error::codes::illegal_value_for_type("double", text).into());
+                    }
+                    Value::Double(value)
+                }
+                LiteralKind::String if !literal.escaped && types::is_ascii(literal.text(sql)) => Value::bytes(literal.text(sql)),
+                LiteralKind::String => {
+                    let mut text = Vec::new();
+                    literal.write_string(sql, mode, &mut text).map_err(parse_error)?;
+                    Value::bytes(text)
+                }
+            };
+            self.params.push(value);
+        }
+        Ok(())
+    }
+
+    /// The modes that change how text is read.
+    #[inline]
+    pub(crate) fn lexical_mode(&self) -> parser::SqlMode {
+        self.core.settings.lexical_mode
+    }
+
+    /// Hash of what plans depend on beside the text.
+    #[inline]
+    pub(crate) fn environment(&mut self) -> u64 {
+        if self.environment == 0 {
+            let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+            hasher.write(self.core.database.as_deref().unwrap_or("\0").as_bytes());
+            hasher.write_u64(self.core.settings.sql_mode.bits());
+            hasher.write_u16(self.core.settings.collation.id());
+            hasher.write_u16(self.core.settings.charsets.number());
+            hasher.write_u64(self.core.number(variable!("div_precision_increment")));
+            hasher.write_u64(self.core.settings.select_limit);
+            hasher.write_u64(self.core.settings.max_join_size);
+            hasher.write_u64(self.core.number(variable!("sql_auto_is_null")));
+            hasher.write_u32(self.core.settings.switches.bits());
+            hasher.write_usize(self.core.settings.lc_time_names);
+            hasher.write_u8(self.core.settings.safe_updates.into());
+            hasher.write_u64(self.core.settings.temporary);
+            self.environment = hasher.finish() | 1;
+        }
+        self.environment
+    }
+
+    /// Keeps a used arena for the next statement; one that grew large is given up.
+    pub(crate) fn give_back(&mut self, mut arena: parser::Bump) {
+        const KEPT_BYTES_MAX: usize = 64 << 10;
+        if arena.allocated_bytes() <= KEPT_BYTES_MAX {
+            arena.reset();
+            self.arena = arena;
+        }
+    }
+}
+
+/// Whether a statement is run by a plan.
+pub(crate) fn is_planned(statement: &ast::Statement<'_>) -> bool {
+    match statement {
+        ast::Statement::Query(query) => !matches!(query.into, Some(ast::SelectInto::Outfile { .. } | ast::SelectInto::Dumpfile(_))),
+        _ => matches!(statement, ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)),
+    }
+}
+
+/// The type of a parameter value.
+pub(crate) fn literal_type(value: &Value, collation: types::Collation) -> ColumnType {
+    match value {
+        Value::Null => ColumnType::new(TypeKind::Null),
+        Value::Int(_) => ColumnType::bigint(),
+        Value::UInt(_) => ColumnType::bigint_unsigned(),
+        Value::Float(_) | Value::Double(_) => ColumnType::double(),
+        Value::Decimal(d) => ColumnType::decimal(d.precision().max(1), d.scale()),
+        Value::Bytes(text) => ColumnType::varchar(text.len().max(1) as u32, collation),
+        Value::Json(_) => ColumnType::new(TypeKind::Json),
+        Value::Date(_) => ColumnType::new(TypeKind::Date),
+        Value::Time(_) => ColumnType::temporal(TypeKind::Time, 6),
+        Value::DateTime(_) | Value::Timestamp(_) => ColumnType::temporal(TypeKind::DateTime, 6),
+    }
+}
+
+/// White space, semicolons, comments and nothing else: what may follow a statement where several are not allowed.
+pub(crate) fn is_blank(mut text: &[u8]) -> bool {
+    let after = |text: &[u8], end: &[u8]| text.windows(end.len()).position(|at| at == end).map(|at| at + end.len());
+    loop {
+        let skipped = match text {
+            [] => return true,
+            [b';' | 0, ..] => 1,
+            [space, ..] if space.is_ascii_whitespace() => 1,
+            [b'#', ..] | [b'-', b'-'] | [b'-', b'-', 0..=b' ', ..] => after(text, b"\n").unwrap_or(text.len()),
+            // What a comment with a version holds may be a statement.
+            [b'/', b'*', rest @ ..] if rest.first() != Some(&b'!') => match after(rest, b"*/") {
+                Some(end) => end + 2,
+                None => return false,
+            },
+            _ => return false,
+        };
+        text = &text[skipped..];
+    }
+}
+
+fn placeholder_at(sql: &[u8]) -> usize {
+    sql.iter().position(|b| *b == b'?').unwrap_or(0)
+}
+
+/// 1065 for a text without a statement.
+pub(crate) fn empty_query() -> Outcome {
+    codes::empty_query().into()
+}

@@ -1,0 +1,301 @@
+//! Running a plan: by the way that `enter.rs` tells into the executor, and the reply.
+
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use crate::reply::ok_text::Info;
+use crate::reply::output::Output;
+use crate::statement::enter::refusal_of;
+use crate::statement::plan_cache::CachedPlan;
+use crate::transaction::lock_tables::share_of;
+use engine::HandlerCall;
+use executor::{Changes, StatementContext};
+use planner::Plan;
+use planner::plan::{Body, Insert, InsertSource};
+use protocol::{Capabilities, OkReply, ResultSink, ServerStatus};
+use std::sync::Arc;
+
+/// How far a plan got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ran {
+    /// It ran, and the reply is written.
+    Done,
+    /// The catalogue has changed since it was made: nothing was done, plan again.
+    Stale,
+}
+
+/// Whether the OK packet tells records and duplicates: INSERT of several rows or from a query.
+fn says_records(insert: &Insert) -> bool {
+    match &insert.source {
+        InsertSource::Values(rows) => rows.len() > 1,
+        _ => true,
+    }
+}
+
+impl ClientSession {
+    /// Runs a plan with the parameter values in `self.params` and writes the reply.
+    pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        let ran = self.run_and_reply(plan, sink);
+        if plan.plan.writes && self.engine.awaits_log().is_none() {
+            self.server_locks.withdraw();
+        }
+        ran
+    }
+
+    #[inline]
+    fn run_and_reply(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        self.core.diagnostics.clear();
+        if !plan.plan.warnings.is_empty() && !plan.prepared {
+            self.warn_of(&plan.plan);
+        }
+        if !plan.plan.number_texts.is_empty() {
+            self.tell_odd_texts(&plan.plan)?;
+        }
+        self.count_statement(&plan.plan.body);
+        if let Some(shape) = &plan.shape {
+            self.shared().status.count_shape(shape);
+            if let Some(logged) = &mut self.logged {
+                logged.add_shape(shape);
+            }
+        }
+        if self.planned.take() {
+            self.shared().status.plan_first_runs.inc();
+        }
+        let Some(outcome) = self.run_plan(plan, sink)? else { return Ok(Ran::Stale) };
+        self.stage("query end", "run_and_reply");
+        if self.changes.tells_transaction() {
+            self.note_use(&plan.plan);
+            if matches!(outcome, executor::Outcome::Rows { .. }) {
+                self.note_rows_sent();
+            }
+        }
+        if plan.uses_tables && self.transaction_goes_on() {
+            self.engine.handler_counts().add(HandlerCall::Commit, 1);
+        }
+        match outcome {
+            executor::Outcome::Rows { count } => {
+                self.core.row_count = -1;
+                self.core.found_rows = count;
+                if let Some(logged) = &mut self.logged {
+                    logged.rows_found = count;
+                }
+                self.statement_done()?;
+                self.settle()?;
+                let session_state = self.session_state_behind_rows(sink);
+                let (status, warnings) = (self.server_status(), self.core.diagnostics.warning_count());
+                sink.finish(&OkReply { status, warnings, session_state: &session_state, ..OkReply::default() });
+            }
+            executor::Outcome::Changes(changes) => {
+                if !self.transaction_goes_on() {
+                    self.commit_before_reply(sink)?;
+                }
+                self.reply_changes(&plan.plan.body, &changes, sink);
+            }
+        }
+        Ok(Ran::Done)
+    }
+
+    /// Runs a plan inside the session's transaction, by the steps of `enter.rs`; rows go to the sink, the statement is not ended. `None` when the plan is stale.
+    fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
+        self.stage("checking permissions", "run_plan");
+        self.may_run(plan)?;
+        self.may_go_on(&plan.plan, plan.changed)?;
+        if plan.plan.refused {
+            return Err(refusal_of(&plan.plan).into());
+        }
+        self.announce_change(plan.changed)?;
+        if plan.uses_tables {
+            self.ensure_transaction();
+        }
+        self.stage("Opening tables", "run_plan");
+        // Before the metadata locks: who waits for a slot stands in nobody's way.
+        self.admit(plan)?;
+        for (no, table) in plan.plan.tables.iter().enumerate() {
+            self.use_table(table, share_of(&plan.plan, no))?;
+        }
+        // Taken and let go.
+        self.engine.handler_counts().add(HandlerCall::ExternalLock, 2 * plan.plan.tables.len() as u64);
+        self.use_views(&plan.plan)?;
+        if self.shared().catalog.version() != plan.catalog_version {
+            // DDL came between planning and the metadata locks; nothing was read yet.
+            return Ok(None);
+        }
+        self.limit_time(&plan.plan);
+        self.stage("executing", "run_plan");
+        self.engine.statement_start();
+        let beginning = self.engine.may_restart().then(|| self.note_beginning(sink));
+        let mut result = self.execute_plan(plan, sink);
+        if let Some(beginning) = beginning {
+            result = self.run_again(plan, &beginning, result, sink)?;
+        }
+        if self.core.lock_picture.is_some() {
+            self.core.lock_picture = None;
+        }
+        result.map(Some).map_err(|error| self.failed_run(error))
+    }
+
+    /// Bounds the time of a query from here on, by its hint, else by the session's setting. The next statement's beginning takes it back.
+    #[inline]
+    pub(crate) fn limit_time(&self, plan: &Plan) {
+        let time_limit_ms = plan.max_execution_time_ms.unwrap_or(self.core.settings.max_execution_time_ms);
+        if time_limit_ms > 0 && matches!(plan.body, Body::Query(_)) {
+            self.end_within(time_limit_ms);
+        }
+    }
+
+    #[cold]
+    fn end_within(&self, time_limit_ms: u32) {
+        self.connection.set_deadline_ms(self.shared().connections.now_ms() + u64::from(time_limit_ms));
+    }
+
+    #[inline]
+    pub(crate) fn execute_plan(&mut self, plan: &CachedPlan, sink: &mut ResultSink<'_>) -> executor::Result<executor::Outcome> {
+        // Later clients are told after the rows.
+        let told_first = !sink.capabilities().contains(Capabilities::DEPRECATE_EOF);
+        let mut output = Output {
+            sink,
+            block: &plan.columns,
+            columns: &plan.plan.columns,
+            zone: &self.zone,
+            results: plan.written_in,
+            status: if told_first { self.server_status() } else { ServerStatus::default() },
+            begun: false,
+            dependencies: Some(&self.dependencies),
+        };
+        executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output)
+    }
+
+    /// Says what the plan is warned of.
+    #[cold]
+    pub(crate) fn warn_of(&mut self, plan: &Plan) {
+        for warning in &plan.warnings {
+            self.core.warn(warning.clone());
+        }
+    }
+
+    /// 1292 for texts that are compared with numbers and are none: an error where a strict statement changes rows.
+    #[inline(never)]
+    fn tell_odd_texts(&mut self, plan: &Plan) -> Result<(), Outcome> {
+        let (odd, fails) = executor::odd_number_texts(plan, &self.params, self.core.settings.sql_mode);
+        for error in odd {
+            if fails {
+                return Err(error.into());
+            }
+            self.core.warn(error.into());
+        }
+        Ok(())
+    }
+
+    fn count_statement(&self, body: &Body) {
+        let status = &self.shared().status;
+        match body {
+            Body::Query(_) => status.com_select.inc(),
+            Body::Insert(insert) => match (&insert.source, insert.replace) {
+                (InsertSource::Values(_) | InsertSource::Literals(_), false) => status.com_insert.inc(),
+                (InsertSource::Values(_) | InsertSource::Literals(_), true) => status.com_replace.inc(),
+                (_, false) => status.com_insert_select.inc(),
+                (_, true) => status.com_replace_select.inc(),
+            },
+            Body::Update(update) if update.targets.len() == 1 => status.com_update.inc(),
+            Body::Update(_) => status.com_update_multi.inc(),
+            Body::Delete(delete) if delete.targets.len() == 1 => status.com_delete.inc(),
+            Body::Delete(_) => status.com_delete_multi.inc(),
+        }
+    }
+
+    /// Counts the rows that a statement has changed.
+    #[inline]
+    fn count_rows(&self, body: &Body, changes: &Changes) {
+        let status = &self.shared().status;
+        let calls = self.engine.handler_counts();
+        match body {
+            Body::Query(_) => {}
+            Body::Insert(_) => {
+                calls.add(HandlerCall::Write, changes.records);
+                calls.add(HandlerCall::Update, changes.duplicates);
+            }
+            Body::Update(_) => calls.add(HandlerCall::Update, changes.affected),
+            Body::Delete(_) => calls.add(HandlerCall::Delete, changes.affected),
+        }
+        match body {
+            Body::Query(_) => {}
+            Body::Insert(insert) if insert.replace => {
+                status.rows_inserted.add(changes.records);
+                status.rows_deleted.add(changes.deleted);
+            }
+            Body::Insert(insert) if insert.on_duplicate.is_empty() => status.rows_inserted.add(changes.affected),
+            Body::Insert(_) => {
+                // A row that was changed instead counts twice among those affected.
+                status.rows_inserted.add(changes.affected.saturating_sub(2 * changes.duplicates));
+                status.rows_updated.add(changes.duplicates);
+            }
+            Body::Update(_) => status.rows_updated.add(changes.affected),
+            Body::Delete(_) => status.rows_deleted.add(changes.affected),
+        }
+    }
+
+    /// The OK packet of a changing statement.
+    #[inline(never)]
+    fn reply_changes(&mut self, body: &Body, changes: &Changes, sink: &mut ResultSink<'_>) {
+        let warnings = self.core.diagnostics.warning_count();
+        let found_rows = sink.capabilities().contains(Capabilities::FOUND_ROWS);
+        let (mut affected_rows, mut duplicates) = (changes.affected, changes.duplicates);
+        if found_rows {
+            affected_rows += changes.unchanged;
+            duplicates += changes.unchanged;
+        }
+        if matches!(body, Body::Insert(insert) if insert.ignore) {
+            // MySQL's count then: the rows that neither went in nor changed another.
+            duplicates = changes.records.saturating_sub(changes.affected - changes.duplicates);
+        }
+        let info = match body {
+            Body::Update(_) => {
+                if found_rows {
+                    affected_rows = changes.matched;
+                }
+                let words = ["Rows matched: ", "  Changed: ", "  Warnings: "];
+                Info::new(words, [changes.matched, changes.affected, u64::from(warnings)])
+            }
+            Body::Insert(insert) if says_records(insert) => {
+                let words = ["Records: ", "  Duplicates: ", "  Warnings: "];
+                Info::new(words, [changes.records, duplicates, u64::from(warnings)])
+            }
+            _ => Info::NONE,
+        };
+        self.count_rows(body, changes);
+        self.core.row_count = (changes.affected + if found_rows { changes.unchanged } else { 0 }) as i64;
+        if let Some(id) = changes.generated_id {
+            self.core.note_generated(id);
+        }
+        let session_state = self.session_state();
+        let ok = OkReply {
+            affected_rows,
+            session_state: &session_state,
+            last_insert_id: changes.generated_id.or(changes.row_id).unwrap_or(0),
+            status: self.server_status(),
+            warnings,
+            info: info.as_bytes(),
+        };
+        sink.ok(&ok);
+    }
+
+    /// The OK packet of a change of a table's definition.
+    pub(crate) fn reply_records(&mut self, records: u64, sink: &mut ResultSink<'_>) {
+        let words = ["Records: ", "  Duplicates: ", "  Warnings: "];
+        let info = Info::new(words, [records, 0, u64::from(self.core.diagnostics.warning_count())]);
+        self.reply_info(records, info.as_bytes(), sink);
+    }
+
+    /// The OK packet of a statement that changes no rows.
+    pub(crate) fn reply_ok(&mut self, affected_rows: u64, sink: &mut ResultSink<'_>) {
+        self.reply_info(affected_rows, b"", sink);
+    }
+
+    /// The same with something to say about it.
+    pub(crate) fn reply_info(&mut self, affected_rows: u64, info: &[u8], sink: &mut ResultSink<'_>) {
+        self.core.row_count = affected_rows as i64;
+        let warnings = self.core.diagnostics.warning_count();
+        let session_state = self.session_state();
+        let status = self.server_status();
+        sink.ok(&OkReply { affected_rows, last_insert_id: 0, status, warnings, info, session_state: &session_state });
+    }
+}
