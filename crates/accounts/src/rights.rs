@@ -174,13 +174,34 @@ impl Rights {
         self.database(database).with(own)
     }
 
-    /// Whether the database is shown: something is granted on it or in it.
-    pub fn sees_database(&self, database: &str) -> bool {
-        !self.database(database).without(Privileges::GRANT).and(Privileges::ALL_DATABASE).is_empty() || self.tables.contains_key(database)
+    fn does_something_in(&self, database: &str) -> bool {
+        !self.database(database).and(Privileges::ALL_DATABASE).is_empty()
     }
 
-    /// Whether the table is shown: something is granted on it.
+    /// Whether the database may be the current one: something may be done with it or in it. GRANT OPTION alone is nothing.
+    pub fn uses_database(&self, database: &str) -> bool {
+        let does = |rights: &TableRights| !rights.table.with(rights.some_column).without(Privileges::GRANT).is_empty();
+        self.does_something_in(database) || self.tables.get(database).is_some_and(|tables| tables.values().any(does))
+    }
+
+    /// Whether the tables of the database are listed: something is granted on it or in it.
+    pub fn looks_into_database(&self, database: &str) -> bool {
+        self.does_something_in(database) || self.tables.contains_key(database)
+    }
+
+    /// Whether the database is listed: the same, and GRANT OPTION on it.
+    pub fn sees_database(&self, database: &str) -> bool {
+        let grants = |entries: &Databases| entries.of_database(database).has(Privileges::GRANT);
+        self.looks_into_database(database) || self.databases.iter().any(grants)
+    }
+
+    /// Whether the table is shown: something may be done with it, or is granted on itself, if only GRANT OPTION.
     pub fn sees_table(&self, database: &str, table: &str) -> bool {
-        !self.on_some_column(database, table).and(Privileges::ALL_TABLE).is_empty()
+        !self.database(database).and(Privileges::ALL_TABLE).is_empty() || self.names_table(database, table)
+    }
+
+    /// Whether something is granted on a table itself or on columns of it.
+    pub fn names_table(&self, database: &str, table: &str) -> bool {
+        self.table(database, table).is_some_and(|rights| !rights.table.with(rights.some_column).is_empty())
     }
 }

@@ -101,6 +101,13 @@ impl Accesses {
         }
     }
 
+    /// Notes that rows of a table or a view are locked.
+    fn locked(&mut self, database: &str, table: &str) {
+        if !self.is_own(database, table) {
+            self.table(database, table).locks = true;
+        }
+    }
+
     fn is_own(&self, database: &str, table: &str) -> bool {
         self.own.iter().any(|(of, name)| **of == *database && **name == *table)
     }
@@ -211,15 +218,32 @@ impl Binder<'_> {
         self.accesses.step_out(outside);
     }
 
-    /// A locking clause locks a relation's rows.
+    /// A column is read of the row that a change through views has found.
+    #[cold]
+    fn access_read_through(&mut self, depth: usize, relation: usize, column: usize) {
+        let Relation { source, links, .. } = &self.scopes[depth].relations[relation];
+        let Source::Base(table) = *source else { return };
+        let links = Arc::clone(links);
+        let outside = self.through_links(&links, &[column], Privileges::SELECT, false);
+        let def = &self.tables[table as usize].def;
+        self.accesses.column(&def.database, &def.name, &def.columns[column].name, Privileges::SELECT);
+        self.accesses.step_out(outside);
+    }
+
+    /// A locking clause locks a relation's rows, which may be behind views: each asks for it of whom it is read for.
     pub(crate) fn access_locked(&mut self, depth: usize, relation: usize) {
-        let Relation { source, database, .. } = &self.scopes[depth].relations[relation];
-        if let Source::Base(table) = source {
-            let name = &self.tables[*table as usize].def.name;
-            if !self.accesses.is_own(database, name) {
-                self.accesses.table(database, name).locks = true;
-            }
+        let Relation { source, database, view, .. } = &self.scopes[depth].relations[relation];
+        if let Some(view) = view {
+            self.accesses.locked(&view.def.database, &view.def.name);
         }
+        let Source::Base(table) = *source else { return };
+        let outside = (self.accesses.rights_of.clone(), self.accesses.behind.clone());
+        for link in view_links(&self.scopes[depth], relation) {
+            self.accesses.locked(&link.view.def.database, &link.view.def.name);
+            self.accesses.step_behind(&link.view.def);
+        }
+        self.accesses.locked(database, &self.tables[table as usize].def.name);
+        self.accesses.step_out(outside);
     }
 }
 
@@ -250,7 +274,10 @@ impl Binder<'_> {
         if self.accesses.silent {
             return;
         }
-        let Relation { source, database, columns, view, .. } = &self.scopes[depth].relations[relation];
+        let Relation { source, database, columns, view, links, .. } = &self.scopes[depth].relations[relation];
+        if !links.is_empty() && !database.is_empty() {
+            return self.access_read_through(depth, relation, column);
+        }
         match source {
             // Of a view it is the view's column, whatever that is made of: what is behind was noted when the view was bound.
             Source::Merged(merged) => {

@@ -12,10 +12,10 @@ mod window;
 use crate::bind_expr::cast::map_unit;
 use crate::bind_expr::operator::comparison;
 use crate::bind_query::SubqueryColumn;
-use crate::binder::{Binder, Clause, DEPTH_MAX, Result};
+use crate::binder::{Binder, Clause, DEPTH_MAX, Relation, Result};
 use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
-use crate::expr::{CastTo, Expr, ExprKind, SubqueryKind, VariableScope};
+use crate::expr::{CastTo, Expr, ExprKind, Slot, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace, text_number};
 use crate::typing::{self};
@@ -416,7 +416,7 @@ impl<'c> Binder<'c> {
 
     #[inline(never)]
     fn insert_value(&mut self, column: &ast::ColumnRef<'_>) -> Result<Expr> {
-        let Some((table, first)) = self.insert_row else {
+        let Some(row) = self.insert_row else {
             // Outside ON DUPLICATE KEY UPDATE, VALUES(col) is NULL.
             self.warnings.push(codes::warn_deprecated_syntax_no_replacement("VALUES function").into());
             self.resolve_column(column.schema, column.table, column.column)?;
@@ -425,10 +425,17 @@ impl<'c> Binder<'c> {
         let instead =
             "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col";
         self.warnings.push(codes::warn_deprecated_syntax("VALUES function", instead).into());
-        let table = self.tables[table as usize].clone();
-        match table.def.columns.iter().position(|c| c.name.eq_ignore_ascii_case(column.column)) {
-            Some(at) => Ok(Expr::slot(first + at as u32, table.def.columns[at].ty.clone())),
-            None => Err(codes::bad_field_error(column.column, "field list")),
+        // The column is one of the row that is there, as the statement names it: behind a view, by the view's name for it.
+        let unknown = || codes::bad_field_error(crate::binder::spelled(column.schema, column.table, column.column), "field list");
+        let is_row = |relation: &Relation| relation.slots.first() == Some(&Some(row.existing_slots));
+        let places = self.scopes.iter().enumerate().rev();
+        let place = places.filter_map(|(depth, scope)| Some((depth, scope.relations.iter().position(is_row)?))).next();
+        let (depth, relation) = place.ok_or_else(unknown)?;
+        let Relation { alias, database, columns, .. } = &self.scopes[depth].relations[relation];
+        if column.table.is_some_and(|table| table != alias) || column.schema.is_some_and(|schema| schema != database) {
+            return Err(unknown());
         }
+        let at = columns.iter().position(|c| c.name.eq_ignore_ascii_case(column.column)).ok_or_else(unknown)?;
+        Ok(Expr::slot(row.new_slots + at as Slot, columns[at].ty.clone()))
     }
 }

@@ -62,6 +62,8 @@ pub struct Relation {
     pub merges: bool,
     /// The view whose rows they are, where these are made first.
     pub view: Option<std::sync::Arc<catalog::ViewEntry>>,
+    /// The views that lead to the table, where it is the row of a change through them.
+    pub links: std::sync::Arc<[crate::views::ViewLink]>,
 }
 
 impl Relation {
@@ -89,6 +91,7 @@ impl Relation {
             of_view: false,
             merges: true,
             view: None,
+            links: Default::default(),
         }
     }
 }
@@ -163,6 +166,15 @@ pub struct RelColumn {
     pub hidden: bool,
     /// Not part of `*`, nor of NATURAL joins: an `INVISIBLE` column.
     pub invisible: bool,
+}
+
+/// The two rows of ON DUPLICATE KEY UPDATE.
+#[derive(Debug, Clone, Copy)]
+pub struct InsertRow {
+    /// First slot of the one that was to be inserted.
+    pub new_slots: Slot,
+    /// First slot of the one that is there.
+    pub existing_slots: Slot,
 }
 
 /// What clause is being bound: it decides how names resolve and what is allowed.
@@ -427,8 +439,8 @@ pub struct Binder<'c> {
     pub locks: bool,
     /// Against locking reads.
     pub locks_exclusively: bool,
-    /// For VALUES(col) in ON DUPLICATE KEY UPDATE: first slot of the new row.
-    pub insert_row: Option<(u32, Slot)>,
+    /// For VALUES(col) in ON DUPLICATE KEY UPDATE.
+    pub insert_row: Option<InsertRow>,
     /// Tables that the statement changes: its subqueries may not read them, but for derived tables, which are read before.
     pub changed: Vec<(base::TableId, String)>,
     /// Rows per key of index prefixes that were asked for: (table, index, parts).

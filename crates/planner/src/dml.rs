@@ -38,6 +38,11 @@ pub fn now_expr(ty: &ColumnType) -> Expr {
     Expr { kind: ExprKind::Func(Func::Now, vec![digits]), ty: now }
 }
 
+/// A condition that no row meets.
+fn never() -> Expr {
+    Expr::literal(types::Value::bool(false), crate::conditions::bool_type(false))
+}
+
 impl Binder<'_> {
     /// Binds what an UPDATE or DELETE reads: tables of views with all their columns, for they may be changed.
     fn changed_tables(&mut self, tables: &[ast::TableRef<'_>], hints: &[&str], command: &'static str) -> Result<Vec<JoinTree>> {

@@ -14,6 +14,27 @@ const OPEN_COST: f64 = 20.0;
 /// Least rows of a reading.
 const ROWS_MIN: f64 = 1.0;
 
+/// Whether a table of `performance_schema` is one of those that say what is watched. Statements that change them do nothing here: like MySQL's under
+/// `performance_schema = OFF` they have no rows for it, and tools send such statements before they read.
+pub fn is_setup(table: &VirtualTableDef, command: &str) -> bool {
+    let is_changed = match command {
+        "DELETE" => matches!(table.name, "setup_actors" | "setup_objects"),
+        "UPDATE" => matches!(
+            table.name,
+            "setup_actors"
+                | "setup_consumers"
+                | "setup_instruments"
+                | "setup_loggers"
+                | "setup_meters"
+                | "setup_objects"
+                | "setup_threads"
+                | "threads"
+        ),
+        _ => false,
+    };
+    is_changed && table.database == "performance_schema"
+}
+
 /// A relation over a computed table.
 pub fn relation(table: &'static VirtualTableDef, alias: String, database: String) -> Relation {
     let columns = table.columns.iter().map(|column| RelColumn {

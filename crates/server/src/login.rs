@@ -134,7 +134,10 @@ impl Authenticator {
         greeting.write(&mut channel.out);
         send(channel)?;
         channel.reader.expect_sequence(1);
-        let mut payload = read(channel, |_| Refused::EarlyError(codes::handshake_error()))?;
+        let mut payload = read(channel, |error| match error.code {
+            codes::ER_NET_PACKETS_OUT_OF_ORDER => Refused::Error(error),
+            _ => Refused::EarlyError(codes::handshake_error()),
+        })?;
         if let Some((tls, config)) = &tls
             && handshake::is_ssl_request(&payload)
         {

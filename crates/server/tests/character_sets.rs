@@ -159,6 +159,18 @@ fn the_handshake_names_a_character_set() {
     c.query_drop("DROP DATABASE charset_hello").expect("dropped");
 }
 
+#[test]
+fn a_login_with_a_character_set_that_no_client_may_have_is_refused() {
+    let (_server, options) = server();
+    // ucs2, utf16, utf16le, utf32, ucs2 by other orders.
+    for collation in [35, 54, 55, 56, 60, 90, 101, 128, 160] {
+        assert_eq!(raw::Client::log_in(&options, collation).err(), Some(1231), "collation {collation}");
+    }
+    for collation in [8, 45, 255] {
+        assert!(raw::Client::log_in(&options, collation).is_ok(), "collation {collation}");
+    }
+}
+
 /// A small client that sends the handshake and the bytes that it is told to.
 mod raw {
     use mysql::{Opts, OptsBuilder};
@@ -196,6 +208,11 @@ mod raw {
     impl Client {
         /// Logs in as root, without a password.
         pub fn connect(options: &OptsBuilder, collation: u8) -> Client {
+            Client::log_in(options, collation).unwrap_or_else(|error| panic!("{error}"))
+        }
+
+        /// The same, or the number of the error that the server answers.
+        pub fn log_in(options: &OptsBuilder, collation: u8) -> Result<Client, u16> {
             let options: Opts = options.clone().into();
             let place = (&*options.get_ip_or_hostname(), options.get_tcp_port());
             let mut client = Client(TcpStream::connect(place).expect("connects"));
@@ -206,11 +223,13 @@ mod raw {
             reply.extend_from_slice(b"root\0\0caching_sha2_password\0");
             client.write(1, &reply);
             loop {
-                match client.read().first() {
-                    Some(0) => return client,
+                let answer = client.read();
+                match answer.first() {
+                    Some(0) => return Ok(client),
                     Some(1) => {}
                     // An empty password is an empty packet.
                     Some(0xFE) => client.write(3, &[]),
+                    Some(0xFF) => return Err(u16::from_le_bytes([answer[1], answer[2]])),
                     other => panic!("{other:?}"),
                 }
             }

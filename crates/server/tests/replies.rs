@@ -202,3 +202,65 @@ fn told(column: &mysql::Column) -> String {
     let unsigned = if column.flags().contains(mysql::consts::ColumnFlags::UNSIGNED_FLAG) { " unsigned" } else { "" };
     format!("{:?}{unsigned} {}", column.column_type(), column.decimals())
 }
+
+/// The numbers of the results of some statements in one text, and of the error that ends them.
+fn results_of(connection: &mut Conn, sql: &str) -> (usize, Option<u16>) {
+    let code = |error| match error {
+        mysql::Error::MySqlError(error) => error.code,
+        other => panic!("{other}"),
+    };
+    let mut results = match connection.query_iter(sql) {
+        Ok(results) => results,
+        Err(error) => return (0, Some(code(error))),
+    };
+    let mut count = 0;
+    while let Some(result) = results.iter() {
+        count += 1;
+        for row in result {
+            if let Err(error) = row {
+                return (count, Some(code(error)));
+            }
+        }
+    }
+    (count, None)
+}
+
+#[test]
+fn an_empty_statement_is_one_only_where_nothing_follows() {
+    let server = match std::env::var("ASK") {
+        Ok(address) => Target::external(&address).expect("a MySQL"),
+        Err(_) => Target::Own(Server::start(env!("CARGO_BIN_EXE_altiplano"), &[])),
+    };
+    let mut connection = server.connect(None).expect("a connection");
+    for (sql, expected) in [
+        ("SELECT 1;;", (1, None)),
+        ("SELECT 1; SELECT 2;", (2, None)),
+        (";SELECT 1", (0, Some(1064))),
+        ("/* x */;SELECT 1", (0, Some(1064))),
+        (";", (0, Some(1065))),
+    ] {
+        assert_eq!(results_of(&mut connection, sql), expected, "{sql}");
+    }
+    // The first result is there before the second statement is looked at.
+    let (count, error) = results_of(&mut connection, "SELECT 1;; SELECT 2");
+    assert_eq!(error, Some(1064));
+    assert!(count >= 1);
+}
+
+#[test]
+fn a_login_with_a_wrong_sequence_id_is_told_so() {
+    use std::io::{Read, Write};
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
+    let packet = |stream: &mut std::net::TcpStream| {
+        let mut header = [0; 4];
+        stream.read_exact(&mut header).expect("a header");
+        let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+        stream.read_exact(&mut payload).expect("a payload");
+        payload
+    };
+    packet(&mut stream);
+    // The greeting was 0, so that 1 is due.
+    stream.write_all(&[3, 0, 0, 5, 0, 0, 0]).expect("sent");
+    assert_eq!(packet(&mut stream), b"\xFF\x84\x04#08S01Got packets out of order");
+}

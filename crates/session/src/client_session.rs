@@ -191,6 +191,9 @@ impl ClientSession {
     /// Takes over what the login wishes for.
     fn log_in(&mut self) -> Result<(), SqlError> {
         self.settings_from_variables();
+        if let Some(name) = crate::charsets::no_client_charset(self.core.login.charset) {
+            return Err(codes::wrong_value_for_var("character_set_client", name));
+        }
         if let Some(collation) = Collation::from_id(self.core.login.charset) {
             self.set_client_charset(collation.charset(), collation);
         }
@@ -552,9 +555,10 @@ impl ClientSession {
                 }
                 self.reply_simple(out, io, result);
             }
-            Command::FieldList { table, .. } => {
-                let table = &*self.core.settings.charsets.incoming(table);
-                self.with_sink(out, io, RowFormat::Text, |session, sink| session.field_list(table, sink));
+            Command::FieldList { table, pattern } => {
+                let charsets = &self.core.settings.charsets;
+                let (table, pattern) = (&*charsets.incoming(table), &*charsets.incoming(pattern));
+                self.with_sink(out, io, RowFormat::Text, |session, sink| session.field_list(table, pattern, sink));
             }
             Command::Statistics => {
                 self.shared().status.com_admin_commands.inc();

@@ -1,8 +1,9 @@
 //! DELETE, of one table or several.
 
-use super::hint_one;
+use super::{hint_one, never};
 use crate::binder::{Binder, Result, Scope, Source};
 use crate::plan::{Body, Delete, DeleteTarget};
+use crate::virtual_table::is_setup;
 use accounts::Privileges;
 use mysql_error::codes;
 use parser::ast;
@@ -45,6 +46,9 @@ impl Binder<'_> {
         for r in target_relations {
             let r = self.deleted_relation(depth, r)?;
             if let Source::Virtual(table) = self.scopes[depth].relations[r].source {
+                if !multi && is_setup(table, "DELETE") {
+                    continue;
+                }
                 return Err(self.context.virtual_table_denied(table, "DELETE"));
             }
             let Source::Base(table) = self.scopes[depth].relations[r].source else {
@@ -57,7 +61,10 @@ impl Binder<'_> {
             self.changed.push((self.tables[table as usize].def.id, name));
             targets.push(DeleteTarget { table, row_slot });
         }
-        let filter = self.where_clause(d.filter)?;
+        let mut filter = self.where_clause(d.filter)?;
+        if targets.is_empty() {
+            filter = vec![never()];
+        }
         let (mut input, limit) = self.dml_input(trees, filter, d.order_by, d.limit, multi)?;
         if limit.is_some() {
             hint_one(&mut input);

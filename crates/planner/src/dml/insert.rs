@@ -2,7 +2,7 @@
 
 use super::generated_given;
 use crate::bind_query::Bound;
-use crate::binder::{Binder, Clause, Relation, Result, Scope};
+use crate::binder::{Binder, Clause, InsertRow, Relation, Result, Scope};
 use crate::expr::{Expr, Slot};
 use crate::logical::{Block, slots_of};
 use crate::members::{store_chosen, stored_in};
@@ -24,8 +24,6 @@ struct Upsert {
 
 /// Where the rows of a statement go.
 struct Destination<'s> {
-    /// Position in the plan's tables.
-    table: u32,
     database: &'s str,
     target: &'s InsertTarget,
     /// The columns that are given values, in their order.
@@ -48,7 +46,13 @@ impl Binder<'_> {
             Some(db) => db.to_owned(),
             None => return Err(codes::no_db_error()),
         };
-        self.access_table(&database, i.table.name, Privileges::INSERT)?;
+        // What it takes is asked for together, so that a refusal names all of it.
+        let beside = match i.replace {
+            true => Privileges::DELETE,
+            false if !i.on_duplicate.is_empty() => Privileges::UPDATE,
+            false => Privileges::NONE,
+        };
+        self.access_table(&database, i.table.name, Privileges::INSERT.with(beside))?;
         if let Some(table) = self.context.virtual_table(&database, i.table.name)? {
             return Err(self.context.virtual_table_denied(table, "INSERT"));
         }
@@ -68,7 +72,7 @@ impl Binder<'_> {
         let written = if no_list { &target.all() } else { &named };
         self.access_inserted(&database, &target, written, no_list, i.replace);
         let new_slots = self.row_slots(&entry.def.columns);
-        let to = Destination { table, database: &database, target: &target, named: &named, new_slots };
+        let to = Destination { database: &database, target: &target, named: &named, new_slots };
         let mut upsert = None;
         let source = match i.source {
             ast::InsertSource::Values(rows) => self.insert_values(i, rows, &to)?,
@@ -205,6 +209,7 @@ impl Binder<'_> {
     fn row_relation(&mut self, target: &InsertTarget, alias: &str, database: &str, first_slot: Slot) -> Relation {
         let mut relation = self.base_relation(Arc::clone(&target.entry), alias.to_owned(), database.to_owned(), Vec::new());
         target.rename(&mut relation);
+        relation.links = Arc::clone(&target.links);
         relation.slots = (0..target.entry.def.columns.len()).map(|c| Some(first_slot + c as Slot)).collect();
         relation
     }
@@ -281,7 +286,7 @@ impl Binder<'_> {
 
     /// What ON DUPLICATE KEY UPDATE assigns, in the innermost scope.
     fn upsert_assignments(&mut self, i: &ast::Insert<'_>, to: &Destination<'_>, existing_slots: Slot) -> Result<Vec<(u32, Expr)>> {
-        self.insert_row = Some((to.table, to.new_slots));
+        self.insert_row = Some(InsertRow { new_slots: to.new_slots, existing_slots });
         self.changed.push((to.target.entry.def.id, i.table.name.to_owned()));
         let assigned = self.assignments(i.on_duplicate, to.target, existing_slots, i.table.name);
         self.changed.clear();

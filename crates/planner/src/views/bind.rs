@@ -104,7 +104,6 @@ impl<'c> Binder<'c> {
             let message = format!("The definition of table '{alias}' prevents operation {command} on table '{target}'.");
             return Err(SqlError::with_message(1443, message));
         }
-        self.access_in_from(&def.database, &def.name)?;
         let number = self.views.uses.len() as u32;
         let within = self.views.open.last().copied();
         self.views.uses.push(ViewUse { view: Arc::clone(&view), alias: alias.as_str().into(), within });

@@ -4,7 +4,6 @@ use super::Merged;
 use crate::binder::{Binder, Relation, Result, Scope, Source};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::row_rules::RowRules;
-use accounts::Privileges;
 use catalog::{DefaultValue, TableEntry, ViewEntry, Visibility};
 use mysql_error::{SqlError, WarningLevel, codes};
 use std::sync::Arc;
@@ -29,11 +28,12 @@ pub(crate) struct InsertTarget {
     /// Through a view: its columns, each with the table's.
     columns: Option<Vec<(String, usize)>>,
     /// The views that lead to the table, from the outermost inward.
-    pub links: Vec<ViewLink>,
+    pub links: Arc<[ViewLink]>,
     check: Option<ViewCheck>,
 }
 
 /// A view on the way to a table that a statement changes.
+#[derive(Debug)]
 pub(crate) struct ViewLink {
     /// The view.
     pub view: Arc<ViewEntry>,
@@ -128,14 +128,13 @@ impl Binder<'_> {
             Ok(entry) => {
                 let number = self.add_table(entry.clone());
                 self.references.push((number, entry.def.name.as_str().into()));
-                return Ok((number, InsertTarget { entry, columns: None, links: Vec::new(), check: None }));
+                return Ok((number, InsertTarget { entry, columns: None, links: Arc::default(), check: None }));
             }
             Err(error) => error,
         };
         let view = self.view_instead(database, name, error)?;
         self.scopes.push(Scope::new());
         self.views.whole_rows = true;
-        self.accesses.next = Some(Privileges::INSERT);
         // Nothing is read: what it takes is noted with the columns.
         let silent = std::mem::replace(&mut self.accesses.silent, true);
         let bound = self.view_relation(Arc::clone(&view), name.to_owned(), database.to_owned());
@@ -217,7 +216,7 @@ impl Binder<'_> {
             first_slot,
             condition,
         });
-        let links = view_links(&scope, target);
+        let links = view_links(&scope, target).into();
         Ok((number, InsertTarget { entry, columns: Some(of_table), links, check }))
     }
 

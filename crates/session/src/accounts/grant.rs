@@ -6,7 +6,8 @@
 use super::user::names_of;
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
-use ::accounts::{Account, AccountName, DYNAMIC, Level, Privileges, dynamic_name, is_for_columns, privilege};
+use crate::virtual_tables::is_emptied;
+use ::accounts::{Account, AccountName, DYNAMIC, Level, Privileges, TableGrant, dynamic_name, is_for_columns, privilege};
 use catalog::CatalogError;
 use mysql_error::{SqlError, WarningLevel, codes};
 use parser::ast::{self, GrantObject, Statement};
@@ -26,6 +27,10 @@ struct Change {
     dynamic: Vec<&'static str>,
     columns: BTreeMap<String, Privileges>,
     with_grant: bool,
+    /// ALL was said: of what is taken so, nothing need be there.
+    all: bool,
+    /// Words that are no privileges, which REVOKE warns of.
+    unknown: Vec<String>,
 }
 
 /// Carries GRANT or REVOKE out.
@@ -42,6 +47,7 @@ fn give(session: &mut ClientSession, grant: &ast::Grant<'_>) -> Result<(), Outco
     let change = read(session, grant, true)?;
     let users = names_of(session, grant.users)?;
     session.refuse_system_user(&users)?;
+    may_be_given(session, &change)?;
     check_columns(session, &change)?;
     may_give(session, &change)?;
     let grantor = session.core.standing.account.clone();
@@ -99,20 +105,28 @@ fn take(session: &mut ClientSession, revoke: &ast::Grant<'_>) -> Result<(), Outc
     let change = read(session, revoke, false)?;
     let users = names_of(session, revoke.users)?;
     session.refuse_system_user(&users)?;
+    may_be_given(session, &change)?;
     may_give(session, &change)?;
     let (if_exists, ignores) = (revoke.if_exists, revoke.ignore_unknown);
+    for word in &change.unknown {
+        let message = format!("Dynamic privilege '{word}' is not registered with the server.");
+        session.core.warn_of_account(SqlError::with_message(3929, message).into_warning(WarningLevel::Warning));
+    }
     let warnings = session.change_accounts(move |accounts| {
         let mut warnings = Vec::new();
         for user in &users {
             let Some(account) = accounts.change(user) else {
                 if !ignores {
-                    return Err(codes::nonexisting_grant(&user.user, &user.host));
+                    return Err(match &change.place {
+                        Place::Table(_, table) => codes::nonexisting_table_grant(&user.user, &user.host, table),
+                        _ => codes::nonexisting_grant(&user.user, &user.host),
+                    });
                 }
                 warnings.push(codes::user_does_not_exist(&user.user).into_warning(WarningLevel::Warning));
                 continue;
             };
             match remove(account, &change) {
-                Err(error) if if_exists => warnings.push(error.into_warning(WarningLevel::Error)),
+                Err(error) if if_exists => warnings.push(error.into_warning(WarningLevel::Warning)),
                 other => other?,
             }
         }
@@ -145,7 +159,8 @@ fn remove(account: &mut Account, change: &Change) -> Result<(), SqlError> {
         }
         Place::Table(database, table) => {
             let key = (database.clone(), table.clone());
-            let Some(held) = grants.tables.get_mut(&key) else { return Err(codes::nonexisting_table_grant(user, host, table)) };
+            let held = grants.tables.get_mut(&key).filter(|held| change.all || holds_all(held, change, taken));
+            let held = held.ok_or_else(|| codes::nonexisting_table_grant(user, host, table))?;
             held.privileges = held.privileges.without(taken);
             for (column, privileges) in &change.columns {
                 if let Some(name) = held.column(column).cloned()
@@ -165,6 +180,12 @@ fn remove(account: &mut Account, change: &Change) -> Result<(), SqlError> {
     Ok(())
 }
 
+/// Whether all that is to be taken is there: on the table itself or, of what is taken for the whole table, on some column.
+fn holds_all(held: &TableGrant, change: &Change, taken: Privileges) -> bool {
+    let of_column = |name: &String| held.column(name).and_then(|name| held.columns.get(name)).copied().unwrap_or_default();
+    held.privileges.with(held.of_columns()).has(taken) && change.columns.iter().all(|(name, wanted)| of_column(name).has(*wanted))
+}
+
 /// REVOKE ALL PRIVILEGES, GRANT OPTION: everything but roles.
 fn take_all(session: &mut ClientSession, revoke: &ast::Grant<'_>) -> Result<(), Outcome> {
     session.require_privilege(Privileges::CREATE_USER, "CREATE USER")?;
@@ -173,6 +194,7 @@ fn take_all(session: &mut ClientSession, revoke: &ast::Grant<'_>) -> Result<(), 
     let (if_exists, ignores) = (revoke.if_exists, revoke.ignore_unknown);
     let warnings = session.change_accounts(move |accounts| {
         let mut warnings = Vec::new();
+        let are_gone = users.iter().all(|user| !accounts.contains(user));
         for user in &users {
             match accounts.change(user) {
                 Some(account) => {
@@ -183,7 +205,8 @@ fn take_all(session: &mut ClientSession, revoke: &ast::Grant<'_>) -> Result<(), 
                     grants.tables.clear();
                 }
                 None if ignores => warnings.push(codes::user_does_not_exist(&user.user).into_warning(WarningLevel::Warning)),
-                None if if_exists => warnings.push(codes::revoke_grants().into_warning(WarningLevel::Error)),
+                // Of some that are there the others are passed over without a word, as in MySQL.
+                None if if_exists && !are_gone => {}
                 None => return Err(codes::revoke_grants()),
             }
         }
@@ -216,10 +239,18 @@ fn read(session: &ClientSession, grant: &ast::Grant<'_>, gives: bool) -> Result<
         let own = &session.core.standing.account;
         return Err(codes::dbaccess_denied_error(&own.user, &own.host, "information_schema"));
     }
-    let mut change =
-        Change { place, privileges: Privileges::NONE, dynamic: Vec::new(), columns: BTreeMap::new(), with_grant: grant.with_grant_option };
+    let mut change = Change {
+        place,
+        privileges: Privileges::NONE,
+        dynamic: Vec::new(),
+        columns: BTreeMap::new(),
+        with_grant: grant.with_grant_option,
+        all: false,
+        unknown: Vec::new(),
+    };
     for given in grant.privileges {
         if given.name == "ALL" {
+            change.all = true;
             change.privileges = change.privileges.with(level.all());
             if level == Level::Global {
                 change.dynamic.extend(DYNAMIC);
@@ -237,7 +268,11 @@ fn read(session: &ClientSession, grant: &ast::Grant<'_>, gives: bool) -> Result<
                     }));
                 }
                 None if gives => return Err(codes::syntax_error()),
-                None => {}
+                None => match &change.place {
+                    Place::Global => change.unknown.push(given.name.to_uppercase()),
+                    Place::Database(_) => return Err(codes::illegal_privilege_level(given.name.to_uppercase())),
+                    Place::Table(_, table) => return Err(codes::illegal_privilege_level(table)),
+                },
             }
             continue;
         };
@@ -297,6 +332,36 @@ fn check_columns(session: &ClientSession, change: &Change) -> Result<(), Outcome
             Err(codes::no_such_table(database, table).into())
         }
         Err(error) => Err(catalog_error(error, || session.stop_error())),
+    }
+}
+
+/// Nobody has more on the tables of `performance_schema` than may be done with them.
+fn may_be_given(session: &ClientSession, change: &Change) -> Result<(), SqlError> {
+    use Privileges as P;
+    const SCHEMA: &str = "performance_schema";
+    let (Place::Database(database) | Place::Table(database, _)) = &change.place else { return Ok(()) };
+    if database != SCHEMA {
+        return Ok(());
+    }
+    let wanted = change.columns.values().fold(change.privileges, |all, of_column| all.with(*of_column));
+    let changes = P::INSERT.with(P::UPDATE).with(P::DELETE).with(P::DROP);
+    let own = &session.core.standing.account;
+    if !P::SELECT.with(changes).with(P::LOCK_TABLES).has(wanted) {
+        return Err(codes::dbaccess_denied_error(&own.user, &own.host, database));
+    }
+    let Place::Table(_, table) = &change.place else { return Ok(()) };
+    let may_do = P::SELECT.with(match table.as_str() {
+        "setup_actors" | "setup_objects" => changes,
+        "setup_consumers" | "setup_instruments" | "setup_loggers" | "setup_meters" | "setup_threads" | "threads" => P::UPDATE,
+        // Summaries, which TRUNCATE may empty.
+        name if is_emptied(SCHEMA, name) || matches!(name, "global_status" | "host_cache") => P::DROP,
+        _ => P::NONE,
+    });
+    // Of a table that is not there this is said.
+    let is_there = crate::virtual_tables::database(SCHEMA).is_some_and(|schema| schema.table(table).is_ok());
+    match may_do.has(wanted) || !is_there {
+        true => Ok(()),
+        false => Err(session.core.table_denied(wanted.with(P::GRANT), table)),
     }
 }
 

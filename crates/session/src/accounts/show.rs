@@ -46,7 +46,7 @@ pub(crate) fn grants(
 pub(crate) fn create_user(session: &ClientSession, user: &ast::Account<'_>) -> Result<(String, String), SqlError> {
     let standing = &session.core.standing;
     let name = account_name(&session.core, user);
-    let sees_all = standing.rights.on_table("mysql", "user").has(Privileges::SELECT);
+    let sees_all = standing.rights.database("mysql").has(Privileges::SELECT);
     if name != standing.account && !sees_all {
         return Err(codes::dbaccess_denied_error(&standing.account.user, &standing.account.host, "mysql"));
     }

@@ -357,7 +357,7 @@ fn set_password(session: &mut ClientSession, set: &ast::SetPassword<'_>) -> Resu
         Some(user) => checked_name(session, user)?,
         None => own.clone(),
     };
-    if name != own && !session.core.standing.rights.on_table("mysql", "user").has(Privileges::UPDATE) {
+    if name != own && !session.core.standing.rights.database("mysql").has(Privileges::UPDATE) {
         return Err(codes::dbaccess_denied_error(&own.user, &own.host, "mysql").into());
     }
     if session.core.standing.sandboxed && name != own {

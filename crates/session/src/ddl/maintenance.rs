@@ -3,7 +3,7 @@
 use super::checksum::{RowSum, Unreadable};
 use super::foreign_keys::AwaitedParents;
 use super::online::{self, Beside, TableCopy};
-use super::{FullName, change_definitions, full_name, histogram};
+use super::{FullName, change_definitions, computed_tables, histogram};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
 use crate::reply::result_columns::plain;
@@ -39,7 +39,7 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
     }
     let mut names = Vec::with_capacity(statement.tables.len());
     for table in statement.tables {
-        names.push(full_name(session, table)?);
+        names.push(computed_tables::maintained_name(session, table, statement.kind)?);
     }
     if statement.kind == Maintenance::Checksum {
         return checksum(session, &names, statement.options.contains(&"QUICK"), sink);
@@ -54,6 +54,9 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
         };
         let mut say = |table: String, kind: &str, text: String| rows.push(row(table, kind, text));
         match names.as_slice() {
+            [name] if computed_tables::histogram_refusal(name).is_some() => {
+                say(name.dotted(), "Error", computed_tables::histogram_refusal(name).unwrap_or_default().into());
+            }
             [name] => match change_definitions(session, |session| histogram::change(session, name, change, &mut say)) {
                 Ok(()) => {}
                 Err(outcome) if ends_statement(&outcome) => return Err(outcome),
@@ -116,6 +119,9 @@ fn ends_statement(outcome: &Outcome) -> bool {
 }
 
 fn table_checksum(session: &mut ClientSession, name: &FullName, quick: bool) -> Result<Value, Outcome> {
+    if let Some(answered) = computed_tables::checksum(name) {
+        return answered.map(|()| Value::Null);
+    }
     if !session.find_named(name).is_ok_and(|entry| entry.temporary) {
         session.refuse_unlocked(name)?;
     }
@@ -177,6 +183,9 @@ fn maintain_one(
     options: &[&str],
     say: &mut impl FnMut(&str, String),
 ) -> Result<(), Outcome> {
+    if let Some(answered) = computed_tables::maintain(name, kind, options, say) {
+        return answered;
+    }
     if session.core.temporary_table(&name.database, &name.table).is_some() {
         return maintain_temporary(session, name, kind, options, say);
     }

@@ -11,6 +11,7 @@
 mod alter;
 mod check;
 mod checksum;
+mod computed_tables;
 mod convert;
 #[cfg(test)]
 mod crash_tests;

@@ -2,7 +2,9 @@
 
 use crate::client_session::ClientSession;
 use crate::context::Core;
+use crate::privileges::is_open_table;
 use crate::statement::plan_cache::CachedPlan;
+use crate::virtual_tables::SYS;
 use ::accounts::{Privileges, Rights};
 use catalog::ViewDef;
 use mysql_error::{SqlError, codes};
@@ -18,20 +20,6 @@ static SERIAL: AtomicU64 = AtomicU64::new(1);
 pub(crate) fn next_serial() -> u64 {
     SERIAL.fetch_add(1, Ordering::Relaxed)
 }
-
-/// Tables of `performance_schema` that everybody may read.
-const OPEN_TABLES: &[&str] = &[
-    "global_status",
-    "global_variable_attributes",
-    "global_variables",
-    "persisted_variables",
-    "processlist",
-    "session_account_connect_attrs",
-    "session_status",
-    "session_variables",
-    "variables_info",
-    "variables_metadata",
-];
 
 impl ClientSession {
     /// Refuses a plan that goes beyond the session's rights, and remembers one that does not.
@@ -96,7 +84,10 @@ impl Core {
             (Some(view), Err(error))
                 if matches!(
                     error.code,
-                    codes::ER_TABLEACCESS_DENIED_ERROR | codes::ER_COLUMNACCESS_DENIED_ERROR | codes::ER_PROCACCESS_DENIED_ERROR
+                    codes::ER_TABLEACCESS_DENIED_ERROR
+                        | codes::ER_COLUMNACCESS_DENIED_ERROR
+                        | codes::ER_PROCACCESS_DENIED_ERROR
+                        | codes::ER_VIEW_INVALID
                 ) =>
             {
                 Err(codes::view_invalid(&view.0, &view.1))
@@ -124,6 +115,15 @@ impl Core {
         if let Some(answer) = self.computed_access(database, table) {
             return answer;
         }
+        if database == SYS {
+            self.check_table_access(access, rights)?;
+            return self.may_read_behind(rights, table);
+        }
+        self.check_table_access(access, rights)
+    }
+
+    fn check_table_access(&self, access: &Access, rights: &Rights) -> Result<(), SqlError> {
+        let (database, table) = (&*access.database, &*access.table);
         let on_table = rights.on_table(database, table);
         let of_columns = access.columns.iter().fold(access.wants.with(access.wants_some), |all, column| all.with(column.wants));
         if on_table.has(of_columns) && !access.locks {
@@ -172,7 +172,7 @@ impl Core {
             let innodb = table.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("INNODB_"));
             return Some(if innodb || table.eq_ignore_ascii_case("FILES") { self.require_process() } else { Ok(()) });
         }
-        (database == "performance_schema" && OPEN_TABLES.contains(&table)).then_some(Ok(()))
+        is_open_table(database, table).then_some(Ok(()))
     }
 
     /// Refuses a table of which the session may do nothing of the kind, before it is looked up.

@@ -2,6 +2,7 @@
 
 use crate::client_session::ClientSession;
 use crate::context::Core;
+use crate::privileges::is_open_table;
 use ::accounts::{AccountName, Privileges, Rights};
 use catalog::ViewDef;
 use mysql_error::SqlError;
@@ -26,24 +27,26 @@ impl Shows {
 
     /// Whether a table is shown.
     pub fn table(&self, database: &str, table: &str) -> bool {
-        self.everything || database.eq_ignore_ascii_case("information_schema") || self.rights.sees_table(database, table)
+        self.everything
+            || database.eq_ignore_ascii_case("information_schema")
+            || is_open_table(database, table)
+            || self.rights.sees_table(database, table)
     }
 
-    /// Whether the text of a view is shown: to its definer, and to who has SHOW VIEW and SELECT on it.
+    /// Whether the text of a view is shown: to its definer, and to who has SHOW VIEW on it and SELECT on some of it.
     pub fn definition(&self, view: &ViewDef) -> bool {
         let is_definer = self.account.user == view.definer_user && self.account.host.eq_ignore_ascii_case(&view.definer_host);
-        self.everything
-            || is_definer
-            || self.rights.on_table(&view.database, &view.name).has(Privileges::SHOW_VIEW.with(Privileges::SELECT))
+        let reads = || self.rights.on_some_column(&view.database, &view.name).has(Privileges::SELECT);
+        self.everything || is_definer || self.rights.on_table(&view.database, &view.name).has(Privileges::SHOW_VIEW) && reads()
     }
 
     /// What may be done with a column, as the columns named `Privileges` tell it; empty for one that is not shown.
     pub fn column(&self, database: &str, table: &str, column: &str) -> String {
-        if self.everything {
-            return Shows::ALL_OF_COLUMN.to_owned();
-        }
         if database.eq_ignore_ascii_case("information_schema") {
             return "select".to_owned();
+        }
+        if self.everything {
+            return Shows::ALL_OF_COLUMN.to_owned();
         }
         let held = self.rights.on_column(database, table, column).and(Privileges::ALL_COLUMN);
         held.names().map(str::to_lowercase).collect::<Vec<_>>().join(",")
@@ -59,21 +62,21 @@ impl Core {
 }
 
 impl ClientSession {
-    /// SHOW names a database: 1044 for one in which nothing is the session's.
+    /// SHOW lists what is in a database: 1044 for one in which nothing is the session's.
     pub(crate) fn may_show_database(&self, database: &str) -> Result<(), SqlError> {
-        match self.core.sees_database(database) {
+        match self.core.looks_into_database(database) {
             true => Ok(()),
             false => Err(self.core.database_denied(database)),
         }
     }
 
-    /// SHOW CREATE TABLE takes a privilege on the whole table.
+    /// SHOW CREATE TABLE takes a privilege on the whole table: of a view, too, whose text takes SHOW VIEW beside it.
     pub(crate) fn may_show_definition(&self, database: &str, table: &str) -> Result<(), SqlError> {
         let core = &self.core;
         if core.temporary_table(database, table).is_some() {
             return Ok(());
         }
-        if core.standing.everything || database.eq_ignore_ascii_case("information_schema") || database == "performance_schema" {
+        if core.standing.everything || database.eq_ignore_ascii_case("information_schema") || is_open_table(database, table) {
             return Ok(());
         }
         match core.standing.rights.on_table(database, table).and(Privileges::ALL_TABLE).is_empty() {
@@ -85,28 +88,34 @@ impl ClientSession {
         }
     }
 
-    /// The text of a view takes SHOW VIEW, and SELECT on the view.
+    /// The text of a view takes SHOW VIEW.
     pub(crate) fn may_show_view(&self, database: &str, view: &str) -> Result<(), SqlError> {
         let core = &self.core;
-        if core.standing.everything {
-            return Ok(());
-        }
-        let held = core.standing.rights.on_table(database, view);
-        match [Privileges::SHOW_VIEW, Privileges::SELECT].into_iter().find(|wanted| !held.has(*wanted)) {
-            None => Ok(()),
-            Some(missing) => Err(core.table_denied(missing, view)),
+        match core.standing.everything || core.standing.rights.on_table(database, view).has(Privileges::SHOW_VIEW) {
+            true => Ok(()),
+            false => Err(core.table_denied(Privileges::SHOW_VIEW, view)),
         }
     }
 
-    /// SHOW COLUMNS and INDEX take SELECT on some part of the table.
+    /// SHOW CREATE VIEW takes SELECT on some part of the view before it is looked up.
+    pub(crate) fn may_read_some(&self, database: &str, view: &str) -> Result<(), SqlError> {
+        let core = &self.core;
+        match core.standing.everything || core.standing.rights.on_some_column(database, view).has(Privileges::SELECT) {
+            true => Ok(()),
+            false => Err(core.table_denied(Privileges::SELECT, view)),
+        }
+    }
+
+    /// SHOW COLUMNS and INDEX take SELECT, or anything that is granted on the table itself: each shows what may be seen.
     pub(crate) fn may_show_table(&self, database: &str, table: &str) -> Result<(), SqlError> {
         let core = &self.core;
         if core.standing.everything || database.eq_ignore_ascii_case("information_schema") || database == "performance_schema" {
             return Ok(());
         }
-        match core.standing.rights.on_some_column(database, table).and(Privileges::ALL_TABLE).is_empty() {
-            false => Ok(()),
-            true => Err(core.table_denied(Privileges::SELECT, table)),
+        let rights = &core.standing.rights;
+        match rights.database(database).has(Privileges::SELECT) || rights.names_table(database, table) {
+            true => Ok(()),
+            false => Err(core.table_denied(Privileges::SELECT, table)),
         }
     }
 }

@@ -106,7 +106,6 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
                 on_server(session, "RELOAD or FLUSH_TABLES", P::RELOAD, "FLUSH_TABLES")?;
             }
         }
-        Statement::Describe { table, .. } => on_part_of_named(session, table, P::SELECT)?,
         Statement::Shutdown => on_server(session, "SHUTDOWN", P::SHUTDOWN, "SHUTDOWN")?,
         Statement::ReloadTls { .. } => on_server(session, "CONNECTION_ADMIN", P::NONE, "CONNECTION_ADMIN")?,
         Statement::Backup { .. } | Statement::LockInstance | Statement::UnlockInstance => {
@@ -120,6 +119,7 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
         // They ask by themselves, where they know of whom and what.
         Statement::LoadData(_)
         | Statement::Show(_)
+        | Statement::Describe { .. }
         | Statement::Use(_)
         | Statement::Set(_)
         | Statement::SetTransaction(_)

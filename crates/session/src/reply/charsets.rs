@@ -89,6 +89,17 @@ pub fn outgoing(text: &str, results: Option<Charset>) -> Cow<'_, [u8]> {
     }
 }
 
+/// The character set of a collation's number, where no client may have it: its texts are no ASCII, so that statements in it could not be read.
+pub(crate) fn no_client_charset(collation: u16) -> Option<&'static str> {
+    match collation {
+        35 | 90 | 128..=151 | 159 => Some("ucs2"),
+        54 | 55 | 101..=124 => Some("utf16"),
+        56 | 62 => Some("utf16le"),
+        60 | 61 | 160..=183 => Some("utf32"),
+        _ => None,
+    }
+}
+
 /// Whether a variable names a character set or a collation, and can be set.
 pub(crate) fn is_charset_variable(name: &str) -> bool {
     matches!(

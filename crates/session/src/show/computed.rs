@@ -2,7 +2,8 @@
 
 use super::create::Quotes;
 use super::{Table, tables, text};
-use crate::virtual_tables::{DeclaredKey, MYSQL, SYS, VirtualDatabase, attributes, comment_of, database};
+use crate::privileges::Shows;
+use crate::virtual_tables::{DeclaredKey, MYSQL, SYS, VirtualDatabase, attributes, comment_of};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
 use types::{TypeKind, Value};
@@ -28,8 +29,8 @@ impl VirtualDatabase {
 }
 
 /// SHOW TABLES.
-pub(super) fn show_tables(database: &VirtualDatabase, full: bool, table: &mut Table) {
-    for def in database.tables() {
+pub(super) fn show_tables(database: &VirtualDatabase, full: bool, shows: &Shows, table: &mut Table) {
+    for def in database.tables().into_iter().filter(|def| shows.table(def.database, def.name)) {
         let mut row = vec![Value::from(def.name)];
         if full {
             row.push(database.table_type().into());
@@ -38,19 +39,15 @@ pub(super) fn show_tables(database: &VirtualDatabase, full: bool, table: &mut Ta
     }
 }
 
-/// What an account is said to be allowed on its columns, in MySQL's words.
-pub(crate) fn privileges(def: &VirtualTableDef) -> &'static str {
-    match database(def.database) {
-        Some(database) if database.any_case => "select",
-        _ => "select,insert,update,references",
-    }
-}
-
-/// SHOW COLUMNS.
-pub(super) fn columns(def: &VirtualTableDef, full: bool) -> Table {
+/// SHOW COLUMNS: those that may be seen.
+pub(super) fn columns(def: &VirtualTableDef, full: bool, shows: &Shows) -> Table {
     let mut table = tables::columns_head(full);
     let attributes = attributes(def);
     for column in &def.columns {
+        let privileges = shows.column(def.database, def.name, column.name);
+        if privileges.is_empty() {
+            continue;
+        }
         let ty = &column.ty;
         let mut row = vec![Value::from(column.name), ty.to_string().into()];
         if full {
@@ -63,7 +60,7 @@ pub(super) fn columns(def: &VirtualTableDef, full: bool) -> Table {
             attributes.extra(column.name).into(),
         ]);
         if full {
-            row.extend([privileges(def).into(), "".into()]);
+            row.extend([privileges.into(), "".into()]);
         }
         table.row(row);
     }

@@ -17,6 +17,11 @@ pub(super) fn like(table: &mut Table, pattern: &[u8]) {
     table.rows.retain(|row| matches!(&row[column], Value::Bytes(text) if NAMES.like(text, pattern, ESCAPE)));
 }
 
+/// Whether a name is like a pattern, without case. Everything is like none.
+pub(super) fn is_like(name: &[u8], pattern: &[u8]) -> bool {
+    pattern.is_empty() || NAMES.like(name, pattern, ESCAPE)
+}
+
 /// Keeps the rows for which the condition is true.
 pub(super) fn condition(session: &mut ClientSession, table: &mut Table, condition: &Expr<'_>, sql: &[u8]) -> Result<(), Outcome> {
     let compared = |ty: &ColumnType| if ty.is_character() { ColumnType { collation: NAMES, ..ty.clone() } } else { ty.clone() };

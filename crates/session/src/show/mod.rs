@@ -15,13 +15,13 @@ mod status;
 mod tables;
 mod view;
 
-pub(crate) use computed::privileges;
 pub use create::create_table_text;
 pub(crate) use deadlock::write as deadlock_text;
 pub(crate) use engine_status::Sample;
 pub(crate) use processes::{Process, processes};
 pub(crate) use server::{ENGINE, PLUGINS, charsets_by_name};
 pub(crate) use status::{status_list, variable_list};
+use tables::extra_of_default;
 pub(crate) use tables::{default_shown, escaped, extra, key_word};
 pub use view::whole_view_text;
 pub(crate) use view::{Describing, ViewColumn, view_columns};
@@ -31,11 +31,12 @@ pub(crate) use profiles::rows_of as profile_rows;
 use crate::client_session::ClientSession;
 use crate::ddl::FullName;
 use crate::error_map::{Outcome, catalog_error};
+use crate::privileges::on_database;
 use crate::reply::result_columns::plain;
 use crate::virtual_tables::{self, VirtualDatabase};
 use ::accounts::Privileges;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use planner::plan::OutputColumn;
 use protocol::ResultSink;
@@ -140,18 +141,19 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::Columns { full, table, .. } => Ok(match find_table(session, table)? {
             Found::Stored(entry) => shown_columns(session, &entry, *full),
             Found::View(entry) => view::columns(&session.core, &entry, *full)?,
-            Found::Computed(_, def) => computed::columns(def, *full),
+            Found::Computed(_, def) => computed::columns(def, *full, &session.core.shows()),
         }),
         ShowKind::Indexes { table, .. } => Ok(match find_table(session, table)? {
             Found::Stored(entry) => tables::indexes(&entry, session.core.tells_generated_keys()),
             Found::View(_) => tables::indexes_head(),
+            Found::Computed(_, def) if !session.core.sees_table(def.database, def.name) => tables::indexes_head(),
             Found::Computed(_, def) => tables::indexes_of_computed(def),
         }),
         ShowKind::CreateTable(name) => {
             if let Some(schema) = name.schema.or(session.core.database.as_deref()) {
                 session.may_show_definition(schema, name.name)?;
             }
-            let entry = match find_table(session, name)? {
+            let entry = match find(session, name)? {
                 Found::Stored(entry) => entry,
                 Found::View(entry) => {
                     session.may_show_view(&entry.def.database, &entry.def.name)?;
@@ -169,7 +171,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
             Ok(table)
         }
-        ShowKind::CreateView(name) => match find_table(session, name)? {
+        ShowKind::CreateView(name) => match find_view(session, name)? {
             Found::View(entry) => {
                 session.may_show_view(&entry.def.database, &entry.def.name)?;
                 Ok(view::create(session, &entry))
@@ -180,7 +182,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),
         ShowKind::OpenTables { schema } => {
             // Nothing is told of a database that is not the session's.
-            if schema.is_none_or(|schema| session.core.sees_database(schema)) {
+            if schema.is_none_or(|schema| session.core.looks_into_database(schema)) {
                 schema_of(session, *schema)?;
             }
             Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())]))
@@ -203,7 +205,8 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             ])))
         }
         ShowKind::Events { schema } => {
-            schema_of(session, *schema)?;
+            let schema = schema_of(session, *schema)?;
+            on_database(session, &schema, Privileges::EVENT)?;
             Ok(Table::new(&named(&[
                 "Db",
                 "Name",
@@ -350,7 +353,7 @@ pub(crate) fn describe(
     let mut table = match find_table(session, name)? {
         Found::Stored(entry) => shown_columns(session, &entry, false),
         Found::View(entry) => view::columns(&session.core, &entry, false)?,
-        Found::Computed(_, def) => computed::columns(def, false),
+        Found::Computed(_, def) => computed::columns(def, false, &session.core.shows()),
     };
     if let Some(pattern) = column {
         filter::like(&mut table, pattern);
@@ -408,23 +411,37 @@ enum Found {
     Computed(&'static VirtualDatabase, &'static VirtualTableDef),
 }
 
+/// A table whose columns and indexes are shown.
 fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, Outcome> {
-    if let Some(schema) = name.schema.or(session.core.database.as_deref())
-        && let Some(entry) = session.core.temporary_table(schema, name.name)
-    {
+    match name.schema.or(session.core.database.as_deref()) {
+        Some(schema) if session.core.temporary_table(schema, name.name).is_none() => session.may_show_table(schema, name.name)?,
+        _ => {}
+    }
+    find(session, name)
+}
+
+/// A table whose text as a view is shown.
+fn find_view(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, Outcome> {
+    match name.schema.or(session.core.database.as_deref()) {
+        Some(schema) if session.core.temporary_table(schema, name.name).is_none() => session.may_read_some(schema, name.name)?,
+        _ => {}
+    }
+    find(session, name)
+}
+
+/// A table that somebody has asked for already.
+fn find(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, Outcome> {
+    let schema = name.schema.or(session.core.database.as_deref()).ok_or_else(codes::no_db_error)?;
+    if let Some(entry) = session.core.temporary_table(schema, name.name) {
         return Ok(Found::Stored(Arc::clone(entry)));
     }
-    if let Some(schema) = name.schema.or(session.core.database.as_deref()) {
-        session.may_show_table(schema, name.name)?;
-    }
-    let schema = schema_of(session, name.schema)?;
-    if let Some(database) = virtual_tables::database(&schema) {
+    if let Some(database) = virtual_tables::database(schema) {
         return Ok(Found::Computed(database, database.table(name.name)?));
     }
     let catalog = &session.shared().catalog;
-    let found = catalog.table(&schema, name.name);
+    let found = catalog.table(schema, name.name);
     if found.is_err()
-        && let Ok(Some(view)) = catalog.view(&schema, name.name)
+        && let Ok(Some(view)) = catalog.view(schema, name.name)
     {
         return Ok(Found::View(view));
     }
@@ -432,22 +449,18 @@ fn find_table(session: &ClientSession, name: &ObjectName<'_>) -> Result<Found, O
 }
 
 impl ClientSession {
-    /// COM_FIELD_LIST: the columns of a table, with their defaults.
-    pub(crate) fn field_list(&mut self, table: &[u8], sink: &mut ResultSink<'_>) {
+    /// COM_FIELD_LIST: the columns of a table whose names are like a pattern, or all, with their defaults.
+    pub(crate) fn field_list(&mut self, table: &[u8], pattern: &[u8], sink: &mut ResultSink<'_>) {
         let name = String::from_utf8_lossy(table).into_owned();
         match find_table(self, &ObjectName { schema: None, name: &name }) {
             Ok(found) => {
-                let columns = match found {
-                    Found::Stored(entry) => tables::output_columns(&entry),
-                    Found::View(entry) => match planner::views::view_columns(&entry, &view::Describing(self.shared())) {
-                        Ok(columns) => columns,
-                        Err(error) => return self.refuse_command(sink, &error),
-                    },
-                    Found::Computed(_, def) => computed::output_columns(def),
+                let columns = match field_columns(self, &found) {
+                    Ok(columns) => columns,
+                    Err(error) => return self.refuse_command(sink, &error),
                 };
                 let results = self.core.settings.charsets.results;
-                for column in columns {
-                    crate::reply::result_columns::definition(&column, results).write_with_default(None, sink.packets());
+                for (column, default) in columns.iter().filter(|(column, _)| filter::is_like(column.name.as_bytes(), pattern)) {
+                    crate::reply::result_columns::definition(column, results).write_with_default(default.as_deref(), sink.packets());
                 }
                 let status = self.server_status();
                 sink.finish(&protocol::OkReply { status, ..Default::default() });
@@ -455,4 +468,29 @@ impl ClientSession {
             Err(outcome) => self.refuse_command(sink, &outcome.error),
         }
     }
+}
+
+/// The columns of a table with the text of their defaults.
+fn field_columns(session: &ClientSession, found: &Found) -> Result<Vec<(OutputColumn, Option<Vec<u8>>)>, SqlError> {
+    Ok(match found {
+        Found::Stored(entry) => {
+            let defaults = entry.def.columns.iter().map(tables::default_sent);
+            tables::output_columns(entry).into_iter().zip(defaults).collect()
+        }
+        Found::View(entry) => {
+            let columns = view::view_columns(session.shared(), entry)?.into_iter();
+            columns.map(|column| (column.column, column.default.filter(|_| column.extra.is_empty()).map(String::into_bytes))).collect()
+        }
+        Found::Computed(_, def) => {
+            let attributes = virtual_tables::attributes(def);
+            let default = |column: &OutputColumn| attributes.default_of(&column.org_name).map(|text| text.as_bytes().to_vec());
+            computed::output_columns(def)
+                .into_iter()
+                .map(|column| {
+                    let default = default(&column);
+                    (column, default)
+                })
+                .collect()
+        }
+    })
 }

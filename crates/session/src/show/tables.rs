@@ -32,7 +32,7 @@ pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) 
     }
     let mut table = Table::new(&columns);
     if let Some(database) = virtual_tables::database(&schema) {
-        computed::show_tables(database, full, &mut table);
+        computed::show_tables(database, full, &session.core.shows(), &mut table);
         return Ok(table);
     }
     for name in session.shared().catalog.table_names(&schema).map_err(|error| catalog_error(error, || session.stop_error()))? {
@@ -50,7 +50,7 @@ pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) 
 }
 
 pub(super) fn create_database(session: &ClientSession, name: &str, if_not_exists: bool) -> Result<Table, Outcome> {
-    if !session.core.sees_database(name) {
+    if !session.core.may_use_database(name) {
         let login = &session.core.login;
         return Err(mysql_error::codes::dbaccess_denied_error(&login.account_user, &login.host, name).into());
     }
@@ -96,7 +96,7 @@ pub(super) fn output_columns(entry: &TableEntry) -> Vec<OutputColumn> {
             multiple_key: key_word(def, at) == "MUL",
             part_of_key: def.indexes.iter().any(|index| index.parts.iter().any(|part| part.column == at)),
             auto_increment: column.auto_increment,
-            no_default: column.default == DefaultValue::None && !column.auto_increment,
+            no_default: column.default == DefaultValue::None && !column.auto_increment && column.generated.is_none(),
             on_update_now: column.on_update_now,
             ..OutputColumn::default()
         })
@@ -107,7 +107,9 @@ pub(super) fn output_columns(entry: &TableEntry) -> Vec<OutputColumn> {
 pub(crate) fn key_word(def: &TableDef, column: usize) -> &'static str {
     let first = |index: &&IndexDef| index.parts.first().is_some_and(|part| part.column == column);
     // Without a primary key the first unique key that cannot hold NULL stands for it.
-    let no_null = |index: &&IndexDef| index.unique && index.parts.iter().all(|part| !def.columns[part.column].ty.nullable);
+    let no_null = |index: &&IndexDef| {
+        index.unique && index.parts.iter().all(|part| part.prefix_chars.is_none() && !def.columns[part.column].ty.nullable)
+    };
     let explicit = &def.indexes[0];
     let primary = if explicit.parts.is_empty() { def.indexes[1..].iter().find(no_null) } else { Some(explicit) };
     if primary.is_some_and(|index| index.parts.iter().any(|part| part.column == column)) {
@@ -139,9 +141,35 @@ pub(crate) fn default_shown(column: &catalog::ColumnDef) -> Option<String> {
     }
 }
 
+/// A column's default as COM_FIELD_LIST sends it: the value as a row would have it, without what statements compute.
+pub(super) fn default_sent(column: &catalog::ColumnDef) -> Option<Vec<u8>> {
+    match &column.default {
+        DefaultValue::Constant(Value::UInt(bits)) if column.ty.kind == TypeKind::Bit => {
+            let bytes = (column.ty.length as usize).div_ceil(8).clamp(1, 8);
+            Some(bits.to_be_bytes()[8 - bytes..].to_vec())
+        }
+        DefaultValue::Constant(Value::Bytes(bytes)) => Some(bytes.to_vec()),
+        DefaultValue::Constant(value) => default_text(&column.ty, value).map(String::into_bytes),
+        DefaultValue::None if column.generated.is_none() => super::view::implicit_default(&column.ty).map(String::into_bytes),
+        DefaultValue::None | DefaultValue::Null | DefaultValue::CurrentTimestamp | DefaultValue::Expression(_) => None,
+    }
+}
+
 /// An expression as a value: MySQL escapes it once more.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('\'', "\\'")
+}
+
+/// The part of it that views tell, too: how the default is made, and what changes make of the column.
+pub(super) fn extra_of_default(column: &catalog::ColumnDef) -> String {
+    let mut words = Vec::new();
+    if matches!(column.default, DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)) {
+        words.push("DEFAULT_GENERATED".to_owned());
+    }
+    if column.on_update_now {
+        words.push(format!("on update {}", now(&column.ty)));
+    }
+    words.join(" ")
 }
 
 /// What DESCRIBE says in addition of a column.
@@ -150,12 +178,7 @@ pub(crate) fn extra(column: &catalog::ColumnDef) -> String {
     if column.auto_increment {
         words.push("auto_increment".to_owned());
     }
-    if matches!(column.default, DefaultValue::CurrentTimestamp | DefaultValue::Expression(_)) {
-        words.push("DEFAULT_GENERATED".to_owned());
-    }
-    if column.on_update_now {
-        words.push(format!("on update {}", now(&column.ty)));
-    }
+    words.extend(Some(extra_of_default(column)).filter(|extra| !extra.is_empty()));
     if let Some(generated) = &column.generated {
         words.push(if generated.stored { "STORED GENERATED" } else { "VIRTUAL GENERATED" }.to_owned());
     }
@@ -280,7 +303,8 @@ pub(super) fn table_status(session: &ClientSession, schema: Option<&str>) -> Res
         ("Comment", text(2048)),
     ]);
     if let Some(database) = virtual_tables::database(&schema) {
-        database.tables().into_iter().for_each(|def| table.row(virtual_tables::computed_status_row(session.shared(), database, def)));
+        let shown = database.tables().into_iter().filter(|def| session.core.sees_table(def.database, def.name));
+        shown.for_each(|def| table.row(virtual_tables::computed_status_row(session.shared(), database, def)));
         return Ok(table);
     }
     let catalog = &session.shared().catalog;

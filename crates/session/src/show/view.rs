@@ -66,6 +66,8 @@ pub(crate) struct ViewColumn {
     pub column: OutputColumn,
     /// What DESCRIBE shows.
     pub default: Option<String>,
+    /// The same beside it: how the table's column makes its default and changes.
+    pub extra: String,
     /// The comment of the table's column that it is.
     pub comment: String,
 }
@@ -77,20 +79,23 @@ pub(crate) fn view_columns(shared: &Shared, view: &Arc<ViewEntry>) -> Result<Vec
     let described = columns.into_iter().map(|column| {
         let entry = if column.database.is_empty() { None } else { context.table(&column.database, &column.org_table).ok() };
         let of_table = entry.as_ref().and_then(|entry| entry.def.columns.iter().find(|c| *c.name == *column.org_name));
-        let default = match of_table.filter(|of| of.ty.kind == column.ty.kind) {
+        let of_table_as_is = of_table.filter(|of| of.ty.kind == column.ty.kind);
+        let extra = of_table_as_is.map_or_else(String::new, super::extra_of_default);
+        let default = match of_table_as_is {
             Some(of) if of.auto_increment => Some("0".into()),
             Some(of) if matches!(of.default, DefaultValue::None) => None,
             Some(of) => super::default_shown(of),
+            None if virtual_tables::database(&column.database).is_some_and(|database| database.any_case) => None,
             None => implicit_default(&column.ty),
         };
         let comment = of_table.map_or_else(String::new, |of| of.comment.clone());
-        ViewColumn { column, default, comment }
+        ViewColumn { column, default, extra, comment }
     });
     Ok(described.collect())
 }
 
 /// The default of a column that is no table's.
-fn implicit_default(ty: &ColumnType) -> Option<String> {
+pub(super) fn implicit_default(ty: &ColumnType) -> Option<String> {
     if ty.nullable {
         return None;
     }
@@ -112,7 +117,7 @@ fn implicit_default(ty: &ColumnType) -> Option<String> {
 pub(super) fn columns(core: &Core, view: &Arc<ViewEntry>, full: bool) -> Result<Table, SqlError> {
     let mut table = columns_head(full);
     let shows = core.shows();
-    for ViewColumn { column, default, comment } in view_columns(&core.shared, view)? {
+    for ViewColumn { column, default, extra, comment } in view_columns(&core.shared, view)? {
         let privileges = shows.column(&view.def.database, &view.def.name, &column.name);
         if privileges.is_empty() {
             continue;
@@ -123,7 +128,7 @@ pub(super) fn columns(core: &Core, view: &Arc<ViewEntry>, full: bool) -> Result<
             let has_collation = ty.is_character() && ty.kind != TypeKind::Json;
             row.push(if has_collation { ty.collation.name().into() } else { Value::Null });
         }
-        row.extend([if ty.nullable { "YES" } else { "NO" }.into(), "".into(), default.into(), "".into()]);
+        row.extend([if ty.nullable { "YES" } else { "NO" }.into(), "".into(), default.into(), extra.into()]);
         if full {
             row.extend([privileges.into(), comment.into()]);
         }

@@ -46,12 +46,12 @@ impl ClientSession {
             });
         }
         self.shared().kinds.count(statement);
-        authorize(self, statement)?;
-        self.stage("executing", "run_statement");
-        // SHOW WARNINGS and its like report on the statement before, and so does GET DIAGNOSTICS; all others begin a new list.
+        // SHOW WARNINGS and its like report on the statement before, and so does GET DIAGNOSTICS; all others begin a new list, those that are refused, too.
         if !matches!(statement, Statement::Show(_) | Statement::GetDiagnostics(_)) {
             self.core.diagnostics.clear();
         }
+        authorize(self, statement)?;
+        self.stage("executing", "run_statement");
         match self.carry_out_statement(statement, sql, sink)? {
             Answer::Said => {}
             Answer::Done => self.reply_ok(0, sink),

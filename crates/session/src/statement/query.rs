@@ -179,6 +179,11 @@ impl ClientSession {
             }
         };
         let next = self.following(sql, parsed.rest)?;
+        if next.is_some() && matches!(parsed.statement, ast::Statement::Empty) {
+            // Nothing before a semicolon is nothing only at the end.
+            let at = sql[..parsed.rest].iter().rposition(|byte| *byte == b';').unwrap_or(parsed.rest);
+            return Err(parse_error(parser::ParseError::syntax(sql, at)).into());
+        }
         self.params.clear();
         if parsed.param_count > 0 {
             // A placeholder has a meaning only in a prepared statement.

@@ -195,9 +195,9 @@ impl ClientSession {
                 (_, false) => status.com_insert_select.inc(),
                 (_, true) => status.com_replace_select.inc(),
             },
-            Body::Update(update) if update.targets.len() == 1 => status.com_update.inc(),
+            Body::Update(update) if update.targets.len() <= 1 => status.com_update.inc(),
             Body::Update(_) => status.com_update_multi.inc(),
-            Body::Delete(delete) if delete.targets.len() == 1 => status.com_delete.inc(),
+            Body::Delete(delete) if delete.targets.len() <= 1 => status.com_delete.inc(),
             Body::Delete(_) => status.com_delete_multi.inc(),
         }
     }

@@ -1,7 +1,8 @@
-//! Privileges and roles in `information_schema`: of all accounts to who may read `mysql.user`, else of the session's own.
+//! Privileges and roles in `information_schema`: of all accounts to who may read all of `mysql`, else of the session's own.
 
 use super::column::{bytes_text, information_schema, long_text};
-use super::{VirtualTable, listed};
+use super::mysql_schema::set_of;
+use super::{MYSQL, VirtualTable, listed};
 use crate::accounts::mandatory_roles;
 use crate::context::Core;
 use ::accounts::{Account, AccountName, Privileges};
@@ -47,7 +48,8 @@ pub(super) fn users(core: &mut Core, _request: &VirtualRequest) -> executor::Res
 
 /// The accounts that the session may know of.
 fn known(core: &Core) -> Vec<Arc<Account>> {
-    let sees_all = core.standing.rights.on_table("mysql", "user").has(Privileges::SELECT);
+    // What `mysql.user` tells is less: who may read that alone is not shown what `tables_priv` and `columns_priv` hold.
+    let sees_all = core.standing.rights.database(MYSQL).has(Privileges::SELECT);
     let accounts = core.shared.accounts.snapshot();
     accounts.iter().filter(|account| sees_all || account.name == core.standing.account).cloned().collect()
 }
@@ -95,7 +97,9 @@ fn schemas(account: &Account) -> Vec<VirtualRow> {
 fn tables(account: &Account) -> Vec<VirtualRow> {
     let mut rows = Vec::new();
     for ((database, table), grant) in &account.grants.tables {
-        for name in grant.privileges.names() {
+        // Who may only grant is told of; what is granted on columns alone is not.
+        let of_table = if grant.columns.is_empty() { names(grant.privileges) } else { grant.privileges.names().collect() };
+        for name in of_table {
             let grantable = yes(grant.privileges.has(Privileges::GRANT));
             rows.push(vec![grantee(account), "def".into(), database.as_str().into(), table.as_str().into(), name.into(), grantable]);
         }
@@ -158,7 +162,8 @@ fn enabled(core: &Core) -> Vec<VirtualRow> {
     let row = |role: &AccountName| {
         vec![role.user.as_str().into(), role.host.as_str().into(), yes(is_default(role)), yes(mandatory.contains(role))]
     };
-    core.standing.rights.roles.iter().map(row).collect()
+    // Roles behind these are not told of.
+    core.standing.active.iter().map(row).collect()
 }
 
 fn grantor(text: &str) -> (Value, Value) {
@@ -173,7 +178,9 @@ fn role_tables(core: &Core) -> Vec<VirtualRow> {
     let mut rows = Vec::new();
     for role in core.standing.rights.roles.iter().filter_map(|role| accounts.get(role)) {
         for ((database, table), grant) in &role.grants.tables {
-            let set: Vec<String> = grant.privileges.names().map(in_words).collect();
+            if grant.privileges.is_empty() {
+                continue;
+            }
             let (by, from) = grantor(&grant.grantor);
             rows.push(vec![
                 by,
@@ -183,7 +190,7 @@ fn role_tables(core: &Core) -> Vec<VirtualRow> {
                 "def".into(),
                 database.as_str().into(),
                 table.as_str().into(),
-                set.join(",").into(),
+                set_of(grant.privileges),
                 yes(grant.privileges.has(Privileges::GRANT)),
             ]);
         }

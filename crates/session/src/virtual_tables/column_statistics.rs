@@ -99,7 +99,12 @@ fn shown(ty: &ColumnType, value: &Value) -> Json {
         Value::Bytes(bits) if ty.kind == TypeKind::Bit => {
             Json::Int(bits.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)) as i64)
         }
-        Value::Bytes(text) => Json::String(format!("base64:type254:{}", base64(text))),
+        Value::Bytes(text) => {
+            // The bytes of the column's character set.
+            let mut bytes = Vec::with_capacity(text.len());
+            ty.collation.charset().encode(text, &mut bytes);
+            Json::String(format!("base64:type254:{}", base64(&bytes)))
+        }
     }
 }
 

@@ -48,17 +48,21 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
         Listed::Computed(_, def) => {
             let attributes = attributes(def);
             let row = |(at, c): (usize, &catalog::VirtualColumn)| {
+                let privileges = &*shows.column(def.database, def.name, c.name);
+                if privileges.is_empty() {
+                    return None;
+                }
                 let place = Place { database: def.database, table: def.name, at };
                 let details = Details {
                     default: attributes.default_of(c.name).map(str::to_owned),
                     key: attributes.key_word(def, c.name),
                     extra: attributes.extra(c.name).to_owned(),
-                    privileges: show::privileges(def),
+                    privileges,
                     ..Details::default()
                 };
-                describe(&place, c.name, &c.ty, details)
+                Some(describe(&place, c.name, &c.ty, details))
             };
-            def.columns.iter().enumerate().map(row).collect()
+            def.columns.iter().enumerate().filter_map(row).collect()
         }
         Listed::View(view) => {
             let row = |(at, column): (usize, show::ViewColumn)| {
@@ -67,7 +71,8 @@ fn rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRo
                 if privileges.is_empty() {
                     return None;
                 }
-                let details = Details { default: column.default, privileges, comment: &column.comment, ..Details::default() };
+                let details =
+                    Details { default: column.default, extra: column.extra, privileges, comment: &column.comment, ..Details::default() };
                 Some(describe(&place, &column.column.name, &column.column.ty, details))
             };
             // An invalid one has none.

@@ -7,6 +7,7 @@ use super::column::{bytes_text, folded, information_schema, long_text, one_of, u
 use super::listing::{Listed, each_table};
 use crate::context::Core;
 use crate::ddl::has_generated_key;
+use crate::privileges::Shows;
 use crate::show;
 use catalog::{CheckDef, ForeignKeyDef, IndexDef, TableDef, VirtualRequest, VirtualRow, VirtualTableDef, Visibility};
 use executor::VirtualRows;
@@ -117,10 +118,13 @@ fn declared_constraints(def: &VirtualTableDef) -> Vec<VirtualRow> {
     declared_keys(def).map(row).collect()
 }
 
-fn declared_columns(def: &VirtualTableDef) -> Vec<VirtualRow> {
+fn declared_columns(def: &VirtualTableDef, shows: &Shows) -> Vec<VirtualRow> {
     let mut rows = Vec::new();
     for key in declared_keys(def) {
         for (at, (column, _)) in key.columns.iter().enumerate() {
+            if shows.column(def.database, def.name, column).is_empty() {
+                continue;
+            }
             let mut row: VirtualRow = vec![
                 "def".into(),
                 def.database.into(),
@@ -162,16 +166,20 @@ fn checks(core: &mut Core, request: &VirtualRequest) -> executor::Result<Virtual
 
 fn key_columns(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let generated_keys = core.tells_generated_keys();
+    let shows = core.shows();
     each_table(core, request, move |listed| {
         if let Listed::Computed(_, def) = listed {
-            return declared_columns(def);
+            return declared_columns(def, &shows);
         }
         let Some(def) = listed.def() else { return Vec::new() };
+        let is_shown = |def: &TableDef, at: usize| !shows.column(&def.database, &def.name, &def.columns[at].name).is_empty();
         let mut rows = Vec::new();
         for index in unique_keys(def, generated_keys) {
-            // An expression of a key is no column.
-            let columns = index.parts.iter().filter(|part| def.columns[part.column].visibility != Visibility::Hidden);
-            for (at, part) in columns.enumerate() {
+            for (at, part) in index.parts.iter().enumerate() {
+                // An expression of a key is no column, but it has its place.
+                if def.columns[part.column].visibility == Visibility::Hidden || !is_shown(def, part.column) {
+                    continue;
+                }
                 rows.push(vec![
                     "def".into(),
                     def.database.as_str().into(),
@@ -190,6 +198,9 @@ fn key_columns(core: &mut Core, request: &VirtualRequest) -> executor::Result<Vi
         }
         for key in &def.foreign_keys {
             for (at, (column, parent_column)) in key.columns.iter().zip(&key.parent_columns).enumerate() {
+                if !is_shown(def, *column) {
+                    continue;
+                }
                 rows.push(vec![
                     "def".into(),
                     def.database.as_str().into(),

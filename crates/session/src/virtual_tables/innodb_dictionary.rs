@@ -4,7 +4,7 @@
 
 use super::column::{bytes_text, count, folded, information_schema, int, long_folded, octets, unsigned_int};
 use super::innodb_types::storage_type;
-use super::listing::{Listed, failed, tables};
+use super::listing::{Listed, all_tables, failed};
 use super::{RowFn, VirtualTable};
 use crate::context::Core;
 use catalog::{ColumnDef, HIDDEN_PRIMARY, IndexDef, ReferenceAction, TableDef, VirtualRequest, VirtualRow, Visibility};
@@ -125,7 +125,7 @@ fn tablestats_columns() -> Columns {
     ]
 }
 
-/// The rows that a function makes of each stored table, for who may see the server's processes.
+/// The rows that a function makes of each stored table, whosever it is: for who may see the server's processes.
 fn of_tables(core: &Core, request: &VirtualRequest, make: fn(&TableDef) -> Vec<VirtualRow>) -> executor::Result<VirtualRows> {
     core.require_process()?;
     let rows = move |listed: executor::Result<Listed>| -> Vec<executor::Result<VirtualRow>> {
@@ -134,7 +134,7 @@ fn of_tables(core: &Core, request: &VirtualRequest, make: fn(&TableDef) -> Vec<V
             Err(error) => vec![Err(error)],
         }
     };
-    Ok(Box::new(tables(core, request)?.flat_map(rows)))
+    Ok(Box::new(all_tables(core, request)?.flat_map(rows)))
 }
 
 fn name_of(def: &TableDef) -> String {
@@ -319,5 +319,5 @@ fn tablestats_rows(core: &mut Core, request: &VirtualRequest) -> executor::Resul
             Value::Int(0),
         ]))
     };
-    Ok(Box::new(tables(core, request)?.filter_map(row)))
+    Ok(Box::new(all_tables(core, request)?.filter_map(row)))
 }

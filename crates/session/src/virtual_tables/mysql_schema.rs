@@ -247,7 +247,8 @@ fn seconds(seconds: i64) -> Value {
     Value::Timestamp(Timestamp::from_micros(seconds.saturating_mul(1_000_000)))
 }
 
-fn set_of(privileges: Privileges) -> Value {
+/// Privileges on a table as sets of words.
+pub(super) fn set_of(privileges: Privileges) -> Value {
     let names: Vec<&str> = TABLE_SET.iter().filter(|(_, one)| privileges.has(*one)).map(|(name, _)| *name).collect();
     names.join(",").into()
 }

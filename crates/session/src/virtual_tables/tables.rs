@@ -61,23 +61,18 @@ fn row(shared: &Shared, listed: Listed, with_storage: bool) -> executor::Result<
     Ok(of_stored(def, &figures))
 }
 
-/// `information_schema.PARTITIONS`: a row for each stored table, as none is made of several parts.
+/// `information_schema.PARTITIONS`: a row for each table, as none is made of several parts, and for each view.
 pub(super) fn partition_rows(core: &mut Core, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let shared = Arc::clone(&core.shared);
-    let rows = tables(core, request)?.filter_map(move |listed| match listed {
-        Err(error) => Some(Err(error)),
-        Ok(listed @ (Listed::Open(_) | Listed::Stored(_))) => Some(row(&shared, listed, true).map(of_whole)),
-        Ok(_) => None,
-    });
-    Ok(Box::new(rows))
+    Ok(Box::new(tables(core, request)?.map(move |listed| row(&shared, listed?, true).map(of_whole))))
 }
 
 /// The row of PARTITIONS of a table that is not divided, of its row in TABLES.
 fn of_whole(table: VirtualRow) -> VirtualRow {
     let mut row: VirtualRow = table[..3].to_vec();
     row.resize(13, Value::Null);
-    // TABLE_ROWS to DATA_FREE, CREATE_TIME to CHECK_TIME.
-    row.extend_from_slice(&table[7..=12]);
+    // TABLE_ROWS to DATA_FREE, CREATE_TIME to CHECK_TIME. A view has 0 of all.
+    row.extend(table[7..=12].iter().map(|figure| if figure.is_null() { Value::UInt(0) } else { figure.clone() }));
     row.extend_from_slice(&table[14..=16]);
     row.extend([Value::Null, "".into(), "".into(), Value::Null]);
     row
@@ -107,7 +102,6 @@ fn without_place(mut row: VirtualRow) -> VirtualRow {
 
 fn of_stored(def: &TableDef, figures: &Figures) -> VirtualRow {
     let zero = || Value::UInt(0);
-    let options: Vec<String> = def.shown_options.iter().map(|(n, v)| format!("{}={v}", n.to_lowercase())).collect();
     vec![
         "def".into(),
         def.database.as_str().into(),
@@ -115,7 +109,7 @@ fn of_stored(def: &TableDef, figures: &Figures) -> VirtualRow {
         "BASE TABLE".into(),
         "InnoDB".into(),
         Value::Int(10),
-        "Dynamic".into(),
+        row_format(def).into(),
         Value::UInt(figures.rows),
         Value::UInt(figures.data.checked_div(figures.rows).unwrap_or(0)),
         Value::UInt(figures.data),
@@ -128,9 +122,48 @@ fn of_stored(def: &TableDef, figures: &Figures) -> VirtualRow {
         Value::Null,
         def.collation.name().into(),
         Value::Null,
-        options.join(" ").into(),
+        create_options(def).into(),
         def.comment.as_str().into(),
     ]
+}
+
+/// Options in the order in which CREATE_OPTIONS tells them.
+const OPTIONS: [&str; 11] = [
+    "MAX_ROWS",
+    "MIN_ROWS",
+    "AVG_ROW_LENGTH",
+    "ROW_FORMAT",
+    "STATS_SAMPLE_PAGES",
+    "STATS_AUTO_RECALC",
+    "KEY_BLOCK_SIZE",
+    "STATS_PERSISTENT",
+    "PACK_KEYS",
+    "CHECKSUM",
+    "DELAY_KEY_WRITE",
+];
+
+fn create_options(def: &TableDef) -> String {
+    let place = |name: &str| OPTIONS.iter().position(|known| known.eq_ignore_ascii_case(name)).unwrap_or(OPTIONS.len());
+    let mut options: Vec<&(String, String)> = def.shown_options.iter().collect();
+    options.sort_by_key(|(name, _)| place(name));
+    let text = |(name, value): &(String, String)| match name.eq_ignore_ascii_case("KEY_BLOCK_SIZE") {
+        true => format!("KEY_BLOCK_SIZE={value}"),
+        false => format!("{}={value}", name.to_lowercase()),
+    };
+    options.into_iter().map(text).collect::<Vec<_>>().join(" ")
+}
+
+/// ROW_FORMAT: what the table was declared with, though rows are kept in one way only.
+fn row_format(def: &TableDef) -> &'static str {
+    let option =
+        |wanted: &str| def.shown_options.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, value)| value.as_str());
+    match option("ROW_FORMAT") {
+        Some(value) if value.eq_ignore_ascii_case("COMPACT") => "Compact",
+        Some(value) if value.eq_ignore_ascii_case("REDUNDANT") => "Redundant",
+        Some(value) if value.eq_ignore_ascii_case("COMPRESSED") => "Compressed",
+        None if option("KEY_BLOCK_SIZE").is_some() => "Compressed",
+        _ => "Dynamic",
+    }
 }
 
 fn of_view(shared: &Shared, view: &Arc<ViewEntry>) -> VirtualRow {
