@@ -306,7 +306,7 @@ impl<'c> Binder<'c> {
 
     /// Whether a parameter is a literal lifted from the text. The plan serves texts with other literals of its kind, too (and, of decimals, of its scale): nothing but estimates may rest
     /// on the value.
-    fn is_lifted(&self, n: u32) -> bool {
+    pub(crate) fn is_lifted(&self, n: u32) -> bool {
         self.context.param_types().get(n as usize).is_some()
     }
 

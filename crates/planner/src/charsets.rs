@@ -320,6 +320,8 @@ impl Binder<'_> {
             let strongest = if is_bytes(e) { &mut bytes } else { &mut text };
             let rank = match e.kind {
                 ExprKind::Slot(_) => self.coercibility_within(e),
+                // Bytes that a client binds are as strong as a column.
+                ExprKind::Param(n) if is_bytes(e) && !self.is_lifted(n) => typing::IMPLICIT,
                 _ => typing::coercibility_in_union(e),
             };
             *strongest = Some(strongest.map_or(rank, |so_far: u8| so_far.min(rank)));

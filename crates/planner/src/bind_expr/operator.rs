@@ -275,17 +275,22 @@ impl<'c> Binder<'c> {
                 all.extend(rows.iter().map(|r| &r[i]));
                 collations.push(self.collation_of(&all)?);
             }
-            let (told, several) = (self.number_texts.len(), rows.len() > 1);
+            let several = rows.len() > 1;
             let mut numbered = Vec::with_capacity(rows.len());
             for (row, item) in rows.into_iter().zip(written) {
                 let ast::ExprKind::Row(items) = &item.kind else { return Err(codes::operand_columns(parts.len())) };
-                let beside = row.into_iter().zip(*items).zip(&operand);
-                let numbers = beside.map(|((e, of), o)| self.number_constant(temporal_constant(e, o), of, o));
-                numbered.push(numbers.collect());
+                let mut numbers = Vec::with_capacity(row.len());
+                for ((e, of), o) in row.into_iter().zip(*items).zip(&operand) {
+                    let told = self.number_texts.len();
+                    numbers.push(self.number_constant(temporal_constant(e, o), of, o));
+                    if several && o.ty.kind.is_integer() {
+                        // As MySQL names it there.
+                        self.number_texts[told..].iter_mut().for_each(|text| text.kind = "INTEGER");
+                    }
+                }
+                numbered.push(numbers);
             }
             let rows = numbered;
-            // As MySQL names them there.
-            self.number_texts[told..].iter_mut().filter(|text| several && text.kind == "DOUBLE").for_each(|text| text.kind = "INTEGER");
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
         let mut operand = self.expr(operand)?;
