@@ -115,14 +115,14 @@ impl Run {
     }
 }
 
-/// Runs a query for its counts; its rows go nowhere.
+/// Runs a query for its counts; its rows go nowhere. The counts are there also of a run that failed, with what it failed with.
 pub fn analyze(
     plan: &Plan,
     params: &[Value],
     session: &mut engine::Session,
     context: &mut dyn StatementContext,
     scratch: &mut Scratch,
-) -> Result<Actuals> {
+) -> Result<(Actuals, Result<()>)> {
     let params = with_numbers(plan, params);
     let mut x = Exec::new(plan, &params, session, context, scratch);
     x.analysis = Some(Box::default());
@@ -137,5 +137,5 @@ pub fn analyze(
     };
     let actuals = x.analysis.take().map(|analysis| analysis.actuals).unwrap_or_default();
     x.finish(scratch);
-    result.map(|_| actuals)
+    Ok((actuals, result.map(|_| ())))
 }

@@ -296,7 +296,7 @@ pub fn append_text(v: &Value, decimals: u8, context: &dyn StatementContext, out:
 pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -> Cow<'v, [u8]> {
     match v {
         Value::Bytes(b) => Cow::Borrowed(b),
-        Value::UInt(n) if ty.is_year_column() || ty.kind == TypeKind::Bit => Cow::Owned(number_text(*n, ty)),
+        Value::UInt(n) if ty.is_year_column() || ty.zerofill || ty.kind == TypeKind::Bit => Cow::Owned(number_text(*n, ty)),
         // Quotients carry more digits than their type shows.
         Value::Decimal(d) if ty.kind == TypeKind::Decimal && d.scale() != ty.decimals => {
             let mut out = Vec::new();
@@ -349,10 +349,13 @@ pub fn no_text(bytes: &[u8], from: &ColumnType, to: Charset) -> Option<String> {
     Some(bytes[at..].iter().take(3).map(|byte| format!("{byte:02X}")).collect())
 }
 
-/// The text of a YEAR or of a BIT: four digits, the bytes.
+/// The text of a YEAR, of a number that is filled up with zeros, or of a BIT: four digits, as many as the column shows, the bytes.
 fn number_text(n: u64, ty: &ColumnType) -> Vec<u8> {
     if ty.kind == TypeKind::Year {
         return format!("{n:04}").into_bytes();
+    }
+    if ty.zerofill {
+        return format!("{n:0digits$}", digits = ty.length as usize).into_bytes();
     }
     let bytes = (ty.length as usize).div_ceil(8).clamp(1, 8);
     n.to_be_bytes()[8 - bytes..].to_vec()
@@ -546,7 +549,9 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
                 Value::Bytes(to_charset(text.into_vec(), from, Charset::Binary).into())
             }
             Value::Bytes(_) => v,
-            Value::UInt(n) if from.is_year_column() || from.kind == TypeKind::Bit => Value::from(&number_text(n, from)[..]),
+            Value::UInt(n) if from.is_year_column() || from.zerofill || from.kind == TypeKind::Bit => {
+                Value::from(&number_text(n, from)[..])
+            }
             _ => {
                 let mut out = Vec::new();
                 append_text(&v, shown_decimals(&v, from), context, &mut out);

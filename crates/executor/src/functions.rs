@@ -47,7 +47,7 @@ impl Exec<'_> {
         // Each family has a frame of its own on the stack, and nesting pays only for those it uses.
         match func.family() {
             Family::Control => self.call_control(func, args, e),
-            Family::Operands => self.call_operand(func, args),
+            Family::Operands => self.call_operand(func, args, e),
             Family::Strings => self.call_string(func, args, e),
             Family::Search => self.call_search(func, args, e),
             Family::Encoding => self.call_encoding(func, args, e),

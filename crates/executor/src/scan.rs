@@ -4,7 +4,8 @@ use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use engine::{Direction, HandlerCall, KeyRange, Read, Wait};
-use planner::expr::{Expr, Slot};
+use planner::expr::{Expr, ExprKind, Slot};
+use planner::func::Func;
 use planner::keys::{self, BoundValues, KeyRanges};
 use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
 use record::RowRef;
@@ -23,7 +24,19 @@ struct Evaluated<'x, 'a> {
 
 impl BoundValues for Evaluated<'_, '_> {
     fn value(&mut self, bound: &Expr) -> Option<Value> {
-        self.exec.eval(bound).map_err(|error| self.failed = Some(error)).ok()
+        // What is wrong with a text tells the condition, which stays.
+        let (of, is_text) = match &bound.kind {
+            ExprKind::Func(Func::WholeText, text) => (&text[0], true),
+            _ => (bound, false),
+        };
+        match self.exec.eval(of) {
+            Ok(Value::Bytes(text)) if is_text => Some(Value::Decimal(types::whole_text(&text))),
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
     }
 
     fn zone(&self) -> &dyn LocalTime {

@@ -17,7 +17,7 @@ use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, Slot, SubqueryKind, VariableScope};
 use crate::func::{Func, Returns};
-use crate::members::{member_number, replace, text_number};
+use crate::members::{hexadecimal_number, member_number, replace, text_number};
 use crate::typing::{self};
 use crate::widths;
 use mysql_error::{SqlError, codes};
@@ -269,7 +269,8 @@ impl<'c> Binder<'c> {
                     ast::TrimMode::Leading => Func::LTrim,
                     ast::TrimMode::Trailing => Func::RTrim,
                 };
-                let ty = self.string_result(&args, u64::from(typing::display_chars(&args[0].ty)))?;
+                let ty = self.string_result(func, &args, u64::from(typing::display_chars(&args[0].ty)))?;
+                charsets::joined(func, ty.collation, &mut args);
                 Expr { kind: ExprKind::Func(func, args), ty }
             }
             A::Function(call) => self.function(call)?,
@@ -305,7 +306,7 @@ impl<'c> Binder<'c> {
 
     /// Whether a parameter is a literal lifted from the text. The plan serves texts with other literals of its kind, too (and, of decimals, of its scale): nothing but estimates may rest
     /// on the value.
-    fn is_lifted(&self, n: u32) -> bool {
+    pub(crate) fn is_lifted(&self, n: u32) -> bool {
         self.context.param_types().get(n as usize).is_some()
     }
 
@@ -363,11 +364,13 @@ impl<'c> Binder<'c> {
             if let Some(column) = column {
                 // Beside a number an ENUM or SET counts as one.
                 if typing::is_number(&needle.ty) {
-                    replace(column, |e| if typing::has_members(&e.ty) { member_number(e) } else { e });
+                    replace(column, |e| if typing::has_members(&e.ty) { member_number(e) } else { hexadecimal_number(e) });
                 } else if typing::is_number(&column.ty) && typing::has_members(&needle.ty) {
                     replace(needle, member_number);
                 }
                 charsets::under(*collation, [&mut *column]);
+                replace(needle, |e| typing::any_text_beside_whole(e, column));
+                replace(column, |e| typing::any_text_beside_whole(e, needle));
                 let ty = column.ty.clone();
                 self.subplans[number].types[at] = ty;
             }

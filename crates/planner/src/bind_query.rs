@@ -87,7 +87,7 @@ impl SubqueryColumn {
         let kind = SubqueryKind::Scalar { coercibility: self.coercibility };
         Expr {
             kind: ExprKind::Subquery(subplan, Box::new(kind)),
-            ty: ColumnType { nullable: !self.always || self.ty.nullable, ..self.ty.clone() },
+            ty: ColumnType { nullable: !self.always || self.ty.nullable, ..typing::unfilled(&self.ty) },
         }
     }
 }

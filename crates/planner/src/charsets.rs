@@ -236,17 +236,96 @@ impl<'c> Binder<'c> {
     }
 }
 
-/// A literal of bytes.
-fn is_byte_literal(e: &Expr) -> bool {
-    is_string_class(&e.ty) && e.ty.collation == Collation::Binary && matches!(e.kind, ExprKind::Literal(_))
+/// Whether the character set of the argument at this place decides on that of a function's text. Positions, counts, formats and what a number is made of do not.
+pub(crate) fn decides(func: Func, at: usize) -> bool {
+    use Func as F;
+    match func {
+        F::Left | F::Right | F::Substring | F::Repeat => at == 0,
+        F::LPad | F::RPad => at != 1,
+        F::Insert => at == 0 || at == 3,
+        F::SubstringIndex | F::RegexpSubstr => at < 2,
+        F::RegexpReplace => at < 3,
+        F::Elt | F::MakeSet => at > 0,
+        F::ExportSet => (1..4).contains(&at),
+        F::Bin
+        | F::Conv
+        | F::DateFormat
+        | F::Format
+        | F::FormatBytes
+        | F::FormatPicoTime
+        | F::InetNtoa
+        | F::Oct
+        | F::Space
+        | F::TimeFormat => false,
+        _ => true,
+    }
 }
 
-/// The operands that decide on the collation of a function's result: strings, without literals of bytes among columns whose text they become:
-/// those of latin1, which has a character for each.
-pub(crate) fn deciding(args: &[Expr]) -> Vec<&Expr> {
-    let is_column = |e: &Expr| has_own_bytes(&e.ty) && typing::coercibility(e) <= typing::IMPLICIT;
-    let give_way = args.iter().any(is_byte_literal)
-        && args.iter().any(is_column)
-        && args.iter().all(|e| !is_string_class(&e.ty) || has_own_bytes(&e.ty) || matches!(e.kind, ExprKind::Literal(_)));
-    args.iter().filter(|e| is_string_class(&e.ty) && !(give_way && is_byte_literal(e))).collect()
+/// Makes the arguments of a function ready to be joined to text of a collation.
+pub(crate) fn joined(func: Func, collation: Collation, args: &mut [Expr]) {
+    let is_format = |at| at == 1 && matches!(func, Func::DateFormat | Func::TimeFormat);
+    for (at, e) in args.iter_mut().enumerate() {
+        if decides(func, at) || is_format(at) {
+            replace(e, |e| text_of_bytes(e, collation));
+        }
+    }
+    under(collation, args);
+}
+
+/// Whether a function changes one string by others, and so leaves it its own character set, whatever theirs are.
+pub(crate) fn changes_first(func: Func) -> bool {
+    use Func as F;
+    matches!(func, F::Insert | F::LPad | F::LTrim | F::Replace | F::RPad | F::RTrim | F::SubstringIndex | F::Trim)
+}
+
+/// Whether an expression is a binary string.
+pub(crate) fn is_bytes(e: &Expr) -> bool {
+    is_of_bytes(&e.ty)
+}
+
+/// Whether a type is of binary strings.
+pub(crate) fn is_of_bytes(ty: &ColumnType) -> bool {
+    is_string_class(ty) && ty.collation == Collation::Binary
+}
+
+/// The type of [`text_of_bytes`]; that of anything else as it is.
+pub(crate) fn type_as_text(ty: &ColumnType, collation: Collation) -> ColumnType {
+    match is_of_bytes(ty) {
+        true => ColumnType { nullable: ty.nullable, ..typing::string(u64::from(display_chars(ty)), collation) },
+        false => ty.clone(),
+    }
+}
+
+/// Bytes as text of a collation's character set, where text that they meet is stronger; anything else as it is. What is no text of it is error 3854 once it is
+/// asked for.
+pub(crate) fn text_of_bytes(e: Expr, to: Collation) -> Expr {
+    if to == Collation::Binary || !is_bytes(&e) {
+        return e;
+    }
+    let ty = type_as_text(&e.ty, to);
+    if let ExprKind::Literal(Value::Bytes(bytes)) = &e.kind
+        && let Ok(text) = to.charset().decode(bytes)
+    {
+        return Expr::literal(Value::bytes(text.into_owned()), ty);
+    }
+    Expr { kind: ExprKind::Func(Func::TextOfBytes, vec![e]), ty }
+}
+
+impl Binder<'_> {
+    /// Whether the text among operands makes text of the bytes among them: it does where it holds to its character set more strongly, as a column beside a
+    /// literal of bytes.
+    pub(crate) fn text_beats_bytes<'e>(&self, operands: impl Iterator<Item = &'e Expr>) -> bool {
+        let (mut text, mut bytes) = (None, None);
+        for e in operands.filter(|e| is_string_class(&e.ty)) {
+            let strongest = if is_bytes(e) { &mut bytes } else { &mut text };
+            let rank = match e.kind {
+                ExprKind::Slot(_) => self.coercibility_within(e),
+                // Bytes that a client binds are as strong as a column.
+                ExprKind::Param(n) if is_bytes(e) && !self.is_lifted(n) => typing::IMPLICIT,
+                _ => typing::coercibility_in_union(e),
+            };
+            *strongest = Some(strongest.map_or(rank, |so_far: u8| so_far.min(rank)));
+        }
+        matches!((text, bytes), (Some(text), Some(bytes)) if text < bytes)
+    }
 }

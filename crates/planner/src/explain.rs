@@ -16,7 +16,7 @@ pub use json_tree::{NOT_EXECUTABLE, analyzed_json_tree, json_tree, not_executabl
 pub use text::Names;
 pub use tree::{analyzed_tree, tree};
 
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{
     Access, Body, GroupEnds, Groups, HashJoin, InsertSource, JoinKind, KeyBatches, MergeArm, Node, Plan, Query, RangeSpec, TableNode,
     VirtualNode,
@@ -47,19 +47,20 @@ pub fn columns() -> Vec<(&'static str, ColumnType)> {
 
 /// Rows of the traditional table.
 pub fn traditional(plan: &Plan) -> Vec<Vec<Value>> {
-    let mut out = Rows { plan, rows: Vec::new() };
-    let kind = if plan.subplans.is_empty() { "SIMPLE" } else { "PRIMARY" };
+    let mut out = Rows { plan, rows: Vec::new(), changed: None, next_id: plan.subplans.len() as u64 + 2 };
+    let has_more = |root: &Node| !plan.subplans.is_empty() || has_blocks(root);
+    let kind_of = |root: &Node| if has_more(root) { "PRIMARY" } else { "SIMPLE" };
     match &plan.body {
-        Body::Query(q) => out.query(q, 1, kind),
+        Body::Query(q) => out.query(q, 1, kind_of(&q.root)),
         Body::Insert(i) => {
             let name = &plan.tables[i.table as usize].def.name;
             out.plain(1, if i.replace { "REPLACE" } else { "INSERT" }, Some(name.clone()), Some("ALL"), None);
             if let InsertSource::Query(q) = &i.source {
-                out.query(q, 1, kind);
+                out.query(q, 1, kind_of(&q.root));
             }
         }
-        Body::Update(u) => out.node(&u.input, 1, "UPDATE", &mut Vec::new()),
-        Body::Delete(d) => out.node(&d.input, 1, "DELETE", &mut Vec::new()),
+        Body::Update(u) => out.change(&u.input, "UPDATE", u.targets.iter().map(|target| target.row_slot).collect(), kind_of(&u.input)),
+        Body::Delete(d) => out.change(&d.input, "DELETE", d.targets.iter().map(|target| target.row_slot).collect(), kind_of(&d.input)),
     }
     for (n, s) in plan.subplans.iter().enumerate() {
         if matches!(s.query.root, Node::Empty) {
@@ -72,19 +73,80 @@ pub fn traditional(plan: &Plan) -> Vec<Vec<Value>> {
         }
     }
     if out.rows.is_empty() {
+        let kind = if plan.subplans.is_empty() { "SIMPLE" } else { "PRIMARY" };
         out.plain(1, kind, None, None, Some("No tables used"));
     }
+    // What is read to make a table stands behind the block that reads that.
+    let id = |row: &Vec<Value>| if let Value::UInt(id) = row[0] { id } else { u64::MAX };
+    out.rows.sort_by_key(id);
     out.rows
+}
+
+/// Whether a node's rows come of several blocks.
+fn has_blocks(node: &Node) -> bool {
+    match node {
+        Node::Union { .. } | Node::SetOperation { .. } | Node::Materialize { .. } | Node::Recursive { .. } | Node::RecursiveScan { .. } => {
+            true
+        }
+        Node::Unit | Node::Empty | Node::Values { .. } | Node::Table(_) | Node::Virtual(_) | Node::JsonTable(_) => false,
+        Node::Nested { outer, inner, .. } => has_blocks(outer) || has_blocks(inner),
+        Node::Hash(h) => has_blocks(&h.probe) || has_blocks(&h.build),
+        Node::Filter { input, .. }
+        | Node::Project { input, .. }
+        | Node::Limit { input, .. }
+        | Node::Sort { input, .. }
+        | Node::Distinct { input, .. } => has_blocks(input),
+        Node::Group(g) => has_blocks(&g.input),
+        Node::Window(w) => has_blocks(&w.input),
+    }
 }
 
 struct Rows<'p> {
     plan: &'p Plan,
     rows: Vec<Vec<Value>>,
+    /// What is done to which tables, by the slots of their rows.
+    changed: Option<(&'static str, Vec<Slot>)>,
+    /// The next number for a block that is no subquery of an expression.
+    next_id: u64,
 }
 
 impl Rows<'_> {
     fn query(&mut self, q: &Query, id: u64, kind: &str) {
         self.node(&q.root, id, kind, &mut Vec::new());
+    }
+
+    fn change(&mut self, input: &Node, word: &'static str, targets: Vec<Slot>, kind: &str) {
+        self.changed = Some((word, targets));
+        self.node(input, 1, kind, &mut Vec::new());
+        self.changed = None;
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// The parts of a set operation, and what is made of them where that is a table. `name` is that of a part behind the first.
+    fn set(&mut self, branches: &[Query], name: &str, id: u64, kind: &str, mut extra: Vec<String>) {
+        let mut ids = Vec::with_capacity(branches.len());
+        for (at, branch) in branches.iter().enumerate() {
+            let own = if at == 0 { id } else { self.new_id() };
+            let before = self.rows.len();
+            self.query(branch, own, if at == 0 { kind } else { name });
+            if self.rows.len() == before {
+                self.plain(own, if at == 0 { kind } else { name }, None, None, Some("No tables used"));
+            }
+            ids.push(own.to_string());
+        }
+        if extra.is_empty() && name == "UNION" {
+            return;
+        }
+        let temporary = "Using temporary".to_owned();
+        extra.retain(|what| *what != temporary);
+        extra.insert(0, temporary);
+        let result = self.new_id();
+        let table = format!("<{}{}>", name.to_lowercase(), ids.join(","));
+        self.plain(result, &format!("{name} RESULT"), Some(table), Some("ALL"), Some(&extra.join("; ")));
     }
 
     fn plain(&mut self, id: u64, kind: &str, table: Option<String>, access: Option<&str>, extra: Option<&str>) {
@@ -161,21 +223,21 @@ impl Rows<'_> {
                 extra.push("Using temporary".into());
                 self.node(input, id, kind, extra);
             }
-            Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
-                for (n, b) in branches.iter().enumerate() {
-                    self.query(b, id + n as u64, if n == 0 { kind } else { "UNION" });
-                }
+            Node::Union { branches, .. } => self.set(branches, "UNION", id, kind, std::mem::take(extra)),
+            Node::SetOperation { branches, except, .. } => {
+                self.set(branches, if *except { "EXCEPT" } else { "INTERSECT" }, id, kind, std::mem::take(extra));
             }
             Node::Materialize { input, .. } => {
-                let name = format!("<derived{}>", id + 1);
-                self.plain(id, kind, Some(name), Some("ALL"), None);
-                self.query(input, id + 1, "DERIVED");
+                let own = self.new_id();
+                self.plain(id, kind, Some(format!("<derived{own}>")), Some("ALL"), None);
+                self.query(input, own, "DERIVED");
             }
             Node::Recursive { seed, step, .. } => {
-                let name = format!("<derived{}>", id + 1);
-                self.plain(id, kind, Some(name), Some("ALL"), None);
-                self.query(seed, id + 1, "DERIVED");
-                self.query(step, id + 2, "UNION");
+                let own = self.new_id();
+                self.plain(id, kind, Some(format!("<derived{own}>")), Some("ALL"), None);
+                self.query(seed, own, "DERIVED");
+                let next = self.new_id();
+                self.query(step, next, "UNION");
             }
             Node::RecursiveScan { .. } => self.plain(id, kind, None, Some("ALL"), Some("Recursive")),
         }
@@ -197,6 +259,10 @@ impl Rows<'_> {
 
     fn table(&mut self, t: &TableNode, id: u64, kind: &str, mut extra: Vec<String>) {
         let def = &self.plan.tables[t.table as usize].def;
+        let kind = match &self.changed {
+            Some((word, targets)) if t.keep_row.is_some_and(|slot| targets.contains(&slot)) => word,
+            _ => kind,
+        };
         let index_name = |i: u32| def.indexes[i as usize].name.clone();
         let (access, key, spec) = match &t.access {
             Access::Full { .. } => ("ALL", None, None),

@@ -154,6 +154,34 @@ pub enum Unit {
     YearMonth,
 }
 
+impl Unit {
+    /// Its SQL spelling.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Microsecond => "microsecond",
+            Unit::Second => "second",
+            Unit::Minute => "minute",
+            Unit::Hour => "hour",
+            Unit::Day => "day",
+            Unit::Week => "week",
+            Unit::Month => "month",
+            Unit::Quarter => "quarter",
+            Unit::Year => "year",
+            Unit::SecondMicrosecond => "second_microsecond",
+            Unit::MinuteMicrosecond => "minute_microsecond",
+            Unit::MinuteSecond => "minute_second",
+            Unit::HourMicrosecond => "hour_microsecond",
+            Unit::HourSecond => "hour_second",
+            Unit::HourMinute => "hour_minute",
+            Unit::DayMicrosecond => "day_microsecond",
+            Unit::DaySecond => "day_second",
+            Unit::DayMinute => "day_minute",
+            Unit::DayHour => "day_hour",
+            Unit::YearMonth => "year_month",
+        }
+    }
+}
+
 /// What a subquery is asked for.
 #[derive(Clone, Debug)]
 pub enum SubqueryKind {

@@ -138,6 +138,10 @@ functions! {
         // What a text is compared with a column of whole numbers as, and with one of decimals.
         WholeOperand "whole operand" 1..=1 Special;
         DecimalOperand "decimal operand" 1..=1 Special;
+        // What a text of rows is compared with a column of whole numbers as.
+        WholeText "whole text" 1..=1 Special;
+        // Bytes that become text because text that they meet is stronger.
+        TextOfBytes "text of bytes" 1..=1 Special;
         // What is read of a CHAR column under PAD_CHAR_TO_FULL_LENGTH.
         PadChar "padded char" 1..=1 Special;
         // A computed decimal that is stored as text: zero has no fraction.

@@ -43,6 +43,38 @@ pub fn hexadecimal_value(e: &Expr) -> Option<u64> {
     }
 }
 
+/// The type of a value that is no longer the column's own: a whole number without the zeros that the column fills it up with.
+pub fn unfilled(ty: &ColumnType) -> ColumnType {
+    ColumnType { zerofill: ty.zerofill && !ty.kind.is_integer(), ..ty.clone() }
+}
+
+/// The type of [`types::whole_text`].
+pub fn whole_text(nullable: bool) -> ColumnType {
+    ColumnType { nullable, ..ColumnType::decimal(21, 1) }
+}
+
+/// A text that rows have beside a column of whole numbers, as the number that it says: numbers of many digits that are neighbours are the same DOUBLE. (MySQL has all digits
+/// where it looks into an index.) Anything else as it is; a constant has its number by other ways.
+#[inline]
+pub fn text_beside_whole(text: Expr, other: &Expr) -> Expr {
+    if !is_whole_column(other) || text.is_settled() { text } else { any_text_beside_whole(text, other) }
+}
+
+/// The same of constants, too: a subquery's rows may be of them.
+pub fn any_text_beside_whole(text: Expr, other: &Expr) -> Expr {
+    // Hexadecimal literals, members, documents and moments are other numbers than their texts.
+    let is_text = is_string_class(&text.ty) && text.ty.kind != TypeKind::Json && !text.ty.unsigned && !has_members(&text.ty);
+    if !is_whole_column(other) || !is_text || crate::members::is_text_moment(&text) {
+        return text;
+    }
+    let ty = whole_text(text.ty.nullable);
+    Expr { kind: ExprKind::Func(Func::WholeText, vec![text]), ty }
+}
+
+fn is_whole_column(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Slot(_)) && e.ty.kind.is_integer()
+}
+
 /// Whether a text that is compared with something is told of once in a statement if it says no number, not for each row: a literal or a parameter
 /// beside a number that rows have.
 pub fn is_told_once(text: &Expr, other: &Expr) -> bool {
@@ -409,7 +441,7 @@ fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
             SubqueryKind::Scalar { coercibility } => coercibility,
             _ => COERCIBLE,
         },
-        ExprKind::Cast(_, CastTo::Char { .. }) if of_casts < COERCIBLE => of_casts,
+        ExprKind::Cast(_, CastTo::Char { .. } | CastTo::Binary { .. }) if of_casts < COERCIBLE => of_casts,
         _ => {
             let mut strongest = COERCIBLE;
             expr.for_each_child(&mut |c| {
@@ -480,10 +512,18 @@ pub fn union_collation<'t>(parts: impl Iterator<Item = (u8, &'t ColumnType)>) ->
         best = Some(match best {
             None => (rank, collation),
             Some((r, c)) if c == collation => (r.min(rank), c),
-            Some((r, c)) if c == Collation::Binary => (r.min(rank), c),
-            Some((r, _)) if collation == Collation::Binary => {
+            // Bytes win over text that is not stronger.
+            Some((r, c)) if c == Collation::Binary => {
+                if rank < r {
+                    (rank, collation)
+                } else {
+                    (r, c)
+                }
+            }
+            Some((r, c)) if collation == Collation::Binary && r < rank => (r, c),
+            Some(_) if collation == Collation::Binary => {
                 clashed = false;
-                (r.min(rank), collation)
+                (rank, collation)
             }
             Some((r, c)) if c.charset() != collation.charset() => match across_charsets((r, c), (rank, collation)) {
                 Some(decides) => decides,

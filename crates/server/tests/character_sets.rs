@@ -100,6 +100,9 @@ fn parameters_come_in_the_clients_character_set() {
     assert_eq!(first(&mut c), text());
     c.query_drop("SET NAMES utf8mb4").expect("set");
     assert_eq!(first(&mut c), Value::Bytes("é€".as_bytes().to_vec()));
+    // Bytes are as strong as a column: what is joined of both is bytes.
+    let joined: Option<Vec<u8>> = c.exec_first("SELECT CONCAT(u, ?) FROM t", (Value::Bytes(b"\0\xFF".to_vec()),)).expect("answers");
+    assert_eq!(joined, Some("é€".bytes().chain([0, 0xFF]).collect()));
     c.query_drop("DROP DATABASE charset_params").expect("dropped");
 }
 

@@ -38,7 +38,7 @@ pub use decimal::{Decimal, ParsedDecimal};
 pub use digits::{DECIMAL_ROOM, DIGITS_ROOM, put_decimal, put_digits};
 pub use number_text::{
     LeadingInteger, ParsedDouble, format_double, format_fixed, format_float, leading_integer, number_operand, parse_double,
-    parse_double_prefix, write_double, write_float, write_i64, write_padded, write_u64,
+    parse_double_prefix, whole_text, write_double, write_float, write_i64, write_padded, write_u64,
 };
 pub use sql_mode::SqlMode;
 pub use store::{

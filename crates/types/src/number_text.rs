@@ -253,9 +253,60 @@ pub fn number_operand(text: &[u8], decimal: bool) -> Option<Value> {
     }
 }
 
+/// A text as a number that stands to every whole number of 64 bits as the number at the text's start does, with all of its digits: that number where it is whole, one a
+/// half behind it where it has a fraction, a bound where it is past all of them. It has the type DECIMAL(21, 1).
+pub fn whole_text(text: &[u8]) -> Decimal {
+    /// Ten times a number past all of 64 bits, and a half.
+    const BOUND: i128 = 999_999_999_999_999_999_995;
+    let number = leading_integer(text);
+    if let (Some(magnitude), true) = (number.magnitude, number.rest.first().is_none_or(|byte| !matches!(byte, b'.' | b'e' | b'E'))) {
+        let tenfold = 10 * i128::from(magnitude);
+        return Decimal::new(if number.negative { -tenfold } else { tenfold }, 1);
+    }
+    let parsed = Decimal::parse(text);
+    let negative = if parsed.value.is_zero() { number.negative } else { parsed.value.is_negative() };
+    let (whole, fraction) = match parsed.value.truncate(0).normalize().as_i128() {
+        Some((whole, 0)) if !parsed.overflow && whole.abs() <= BOUND / 10 => {
+            (whole, parsed.rounded || parsed.value.compare(&Decimal::new(whole, 0)).is_ne())
+        }
+        _ => return Decimal::new(if negative { -BOUND } else { BOUND }, 1),
+    };
+    let half = match (fraction, negative) {
+        (false, _) => 0,
+        (true, false) => 5,
+        (true, true) => -5,
+    };
+    Decimal::new(10 * whole + half, 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_stand_to_whole_numbers_as_their_numbers_do() {
+        let check = |text: &str, expect: &str| assert_eq!(whole_text(text.as_bytes()).to_string(), expect, "{text}");
+        check("9007199254740993", "9007199254740993.0");
+        check("18446744073709551615", "18446744073709551615.0");
+        check(" -7x", "-7.0");
+        check("-9223372036854775808", "-9223372036854775808.0");
+        check("12e2", "1200.0");
+        check("7.000", "7.0");
+        check("7e", "7.0");
+        check("1.25", "1.5");
+        check("-1.25", "-1.5");
+        check("-0.1", "-0.5");
+        check(".1", "0.5");
+        check("1e-40", "0.5");
+        check("18446744073709551616", "18446744073709551616.0");
+        check("1e30", "99999999999999999999.5");
+        check("-1e30", "-99999999999999999999.5");
+        check("1e90", "99999999999999999999.5");
+        check("-1e90", "-99999999999999999999.5");
+        check("99999999999999999999999", "99999999999999999999.5");
+        check("", "0.0");
+        check("abc", "0.0");
+    }
 
     #[test]
     fn texts_beside_whole_numbers_are_whole_numbers_or_nothing() {

@@ -40,6 +40,8 @@ fn function_is_harmless(func: Func, args: &[Expr]) -> bool {
     use Func as F;
     match func {
         F::If | F::IfNull | F::NullIf | F::Coalesce | F::Greatest | F::Least | F::IsNull | F::AnyValue | F::PadChar | F::BareZero => true,
+        // A text may be no number, with a warning, as for a cast.
+        F::WholeText => true,
         F::Substring | F::SubstringIndex | F::Left | F::Right | F::Length | F::CharLength | F::BitLength | F::Upper | F::Lower => true,
         F::Trim | F::LTrim | F::RTrim | F::Instr | F::Locate | F::StrCmp | F::Field | F::FindInSet | F::Ascii => true,
         F::Year | F::Quarter | F::Month | F::Day => args.first().is_some_and(is_date),

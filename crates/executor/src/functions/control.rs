@@ -4,11 +4,11 @@ use super::{not_answered, pair_collation};
 use crate::convert::{coerce, compare, is_number, member_beside};
 use crate::exec::Exec;
 use crate::run::Result;
-use planner::expr::Expr;
+use planner::expr::{Expr, ExprKind};
 use planner::func::Func;
 use planner::typing::hexadecimal_value;
 use std::cmp::Ordering;
-use types::{Collation, Value};
+use types::{Collation, TypeKind, Value};
 
 impl Exec<'_> {
     /// Calls one of them.
@@ -40,6 +40,8 @@ impl Exec<'_> {
                 let (x, y) = (of_a.as_ref().unwrap_or(&a), of_b.as_ref().unwrap_or(&b));
                 let odd = self.odd_pair(x, &args[0], y, &args[1], true);
                 self.tell_odd(odd)?;
+                let (said_by_a, said_by_b) = (said_beside(x, &args[1]), said_beside(y, &args[0]));
+                let (x, y) = (said_by_a.as_ref().unwrap_or(x), said_by_b.as_ref().unwrap_or(y));
                 Ok(if compare(x, y, collation, &*self.context) == Some(Ordering::Equal) { Value::Null } else { a })
             }
             F::Greatest | F::Least => {
@@ -82,6 +84,17 @@ impl Exec<'_> {
             F::AnyValue => self.eval(&args[0]),
             _ => Err(not_answered(func)),
         }
+    }
+}
+
+/// The number that a text says beside a column of whole numbers or of decimals, with all its digits: compared as doubles neighbours would be equal.
+fn said_beside(v: &Value, other: &Expr) -> Option<Value> {
+    let decimal = other.ty.kind == TypeKind::Decimal;
+    match v {
+        Value::Bytes(said) if matches!(other.kind, ExprKind::Slot(_)) && (decimal || other.ty.kind.is_integer()) => {
+            types::number_operand(said, decimal)
+        }
+        _ => None,
     }
 }
 

@@ -2,16 +2,19 @@
 
 use super::not_answered;
 use crate::convert;
+use crate::errors::Error;
 use crate::exec::Exec;
 use crate::run::Result;
+use mysql_error::codes;
 use planner::expr::Expr;
 use planner::func::Func;
-use types::{ByteString, Decimal, Value};
+use std::borrow::Cow;
+use types::{ByteString, Charset, Decimal, Value};
 
 impl Exec<'_> {
     /// Calls one of them.
     #[inline(never)]
-    pub(super) fn call_operand(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
+    pub(super) fn call_operand(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
         use Func as F;
         match func {
             F::PadChar => {
@@ -33,6 +36,18 @@ impl Exec<'_> {
                 Value::Bytes(text) => types::number_operand(&text, func == F::DecimalOperand).unwrap_or(Value::Bytes(text)),
                 other => other,
             }),
+            F::WholeText => match self.eval(&args[0])? {
+                text @ Value::Bytes(_) => {
+                    self.odd_number("DOUBLE", &text)?;
+                    let Value::Bytes(text) = text else { return Ok(Value::Null) };
+                    Ok(Value::Decimal(types::whole_text(&text)))
+                }
+                other => Ok(other),
+            },
+            F::TextOfBytes => match self.eval(&args[0])? {
+                Value::Bytes(bytes) => text_of_bytes(bytes, e.ty.collation.charset()),
+                other => Ok(other),
+            },
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::MomentOperand => Ok(match self.eval(&args[0])? {
                 Value::Int(digits) => types::moment_operand(digits).map_or(Value::Int(digits), Value::DateTime),
@@ -41,6 +56,27 @@ impl Exec<'_> {
             _ => Err(not_answered(func)),
         }
     }
+}
+
+/// Bytes as text of a character set; 3854 where they are none.
+fn text_of_bytes(bytes: ByteString, to: Charset) -> Result<Value> {
+    match to.decode(&bytes) {
+        Ok(Cow::Borrowed(_)) => {}
+        Ok(Cow::Owned(text)) => return Ok(Value::bytes(text)),
+        Err(_) => return Err(no_text(&bytes, to)),
+    }
+    Ok(Value::Bytes(bytes))
+}
+
+#[cold]
+fn no_text(bytes: &[u8], to: Charset) -> Error {
+    const SHOWN: usize = 6;
+    let shown = bytes.iter().take(SHOWN).map(|byte| match byte {
+        b' '..=b'~' => char::from(*byte).to_string(),
+        byte => format!("\\x{byte:02X}"),
+    });
+    let more = if bytes.len() > SHOWN { "..." } else { "" };
+    codes::cannot_convert_string(shown.collect::<String>() + more, Charset::Binary.name(), to.name()).into()
 }
 
 /// A text with spaces up to so many characters.

@@ -373,7 +373,8 @@ impl Database {
     pub fn counts(&mut self, plan: &planner::Plan) -> planner::explain::Actuals {
         self.session.begin(Isolation::RepeatableRead, false);
         self.session.statement_start();
-        let counted = executor::analyze(plan, &[], &mut self.session, &mut self.context, &mut self.scratch).expect("counts");
+        let (counted, ended) = executor::analyze(plan, &[], &mut self.session, &mut self.context, &mut self.scratch).expect("counts");
+        ended.expect("it ran to its end");
         self.session.commit().expect("a commit");
         counted
     }

@@ -2,6 +2,7 @@
 
 use crate::bind_expr::bits::aggregate_type;
 use crate::binder::{Binder, Result};
+use crate::charsets;
 use crate::expr::{Expr, ExprKind};
 use crate::func::Func;
 use crate::members::{bare_zero, is_computed, member_number, sorting};
@@ -106,14 +107,21 @@ impl<'c> Binder<'c> {
             AggregateKind::CountStar | AggregateKind::Count => widths::whole(widths::ANY, false).not_null(),
             AggregateKind::Sum => typing::sum(&first),
             AggregateKind::Avg => typing::avg(&first, self.context.div_precision_increment()),
-            AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..first.clone() },
+            AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..typing::unfilled(&first) },
             AggregateKind::GroupConcat => {
-                let strings: Vec<&Expr> = args.iter().filter(|e| typing::is_string_class(&e.ty)).collect();
-                let collation = match typing::is_string_class(&first) {
-                    true if strings.iter().any(|e| e.ty.collation == Collation::Binary) => first.collation,
-                    true => self.joined_collation(self.collation_for(&strings, "group_concat"), &strings)?,
-                    false => self.connection_collation(),
+                let mut strings: Vec<&Expr> = args.iter().filter(|e| typing::is_string_class(&e.ty)).collect();
+                if strings.iter().any(|e| charsets::is_bytes(e)) {
+                    let as_text = self.text_beats_bytes(strings.iter().copied());
+                    strings.retain(|e| as_text != charsets::is_bytes(e));
+                }
+                let collation = match strings.first() {
+                    Some(e) if charsets::is_bytes(e) => Collation::Binary,
+                    Some(_) if typing::is_string_class(&first) => {
+                        self.joined_collation(self.collation_for(&strings, "group_concat"), &strings)?
+                    }
+                    _ => self.connection_collation(),
                 };
+                charsets::joined(Func::Concat, collation, &mut args);
                 let kind = if collation == Collation::Binary { TypeKind::LongBlob } else { TypeKind::LongText };
                 ColumnType { collation, ..ColumnType::new(kind) }
             }

@@ -202,9 +202,9 @@ impl<'c> Binder<'c> {
                 let chars = self.string_chars(func, &args);
                 // What these say of bytes is text.
                 let own = charsets::makes_own_text(func);
-                let ty = self.string_result_of(if own { &[] } else { &args[..] }, chars, func.name())?;
+                let ty = self.string_result(func, if own { &[] } else { &args[..] }, chars)?;
                 if !own {
-                    charsets::under(ty.collation, &mut args);
+                    charsets::joined(func, ty.collation, &mut args);
                 }
                 ColumnType { nullable: true, ..ty }
             }
@@ -241,6 +241,10 @@ impl<'c> Binder<'c> {
             Returns::Common => {
                 let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
                 let mut ty = self.common_type(values.iter().copied(), func.name())?;
+                if typing::is_string_class(&ty) {
+                    let values = args.iter_mut().skip(usize::from(func == Func::If));
+                    values.for_each(|e| replace(e, |e| charsets::text_of_bytes(e, ty.collation)));
+                }
                 ty.nullable = match func {
                     Func::IfNull | Func::Coalesce => args.iter().all(|a| a.ty.nullable),
                     // A condition that is NULL is false.
@@ -274,14 +278,16 @@ impl<'c> Binder<'c> {
         // UNIX_TIMESTAMP() is the only other one that may have none.
         let Some(Expr { ty: first, .. }) = args.first() else { return Ok(widths::whole(widths::ANY, false).not_null()) };
         Ok(match func {
-            Func::NullIf => ColumnType { nullable: true, ..first.clone() },
-            Func::AnyValue
-            | Func::YearOperand
+            Func::NullIf => ColumnType { nullable: true, ..typing::unfilled(first) },
+            Func::AnyValue => typing::unfilled(first),
+            Func::YearOperand
             | Func::MomentOperand
             | Func::WholeOperand
             | Func::DecimalOperand
+            | Func::TextOfBytes
             | Func::BareZero
             | Func::JsonNamed => first.clone(),
+            Func::WholeText => typing::whole_text(first.nullable),
             Func::TextMoment => ColumnType { nullable: first.nullable, ..ColumnType::double() },
             Func::Year => ColumnType::year_number(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
@@ -385,7 +391,7 @@ impl<'c> Binder<'c> {
             let message = format!("The function {} does not support the character set 'binary'.", func.name());
             return Err(SqlError::with_message(3987, message));
         }
-        let ty = self.string_result_of(args, 64, func.name())?;
+        let ty = self.string_result(func, args, 64)?;
         let collation = if statement.kind == TypeKind::Null { Collation::Binary } else { ty.collation };
         Ok(match func {
             Func::StatementDigest => ColumnType { nullable: true, collation, ..ty },
@@ -442,22 +448,24 @@ impl<'c> Binder<'c> {
         }
     }
 
-    pub(super) fn string_result(&self, args: &[Expr], chars: u64) -> Result<ColumnType> {
-        self.string_result_of(args, chars, "trim")
-    }
-
-    fn string_result_of(&self, args: &[Expr], chars: u64, operation: &str) -> Result<ColumnType> {
-        let strings = charsets::deciding(args);
-        let any_binary = strings.iter().any(|a| a.ty.collation == Collation::Binary);
-        let collation = if strings.is_empty() {
+    /// The type of the text that a function makes of its arguments.
+    pub(super) fn string_result(&self, func: Func, args: &[Expr], chars: u64) -> Result<ColumnType> {
+        let strings = args.iter().enumerate().filter(|(at, e)| typing::is_string_class(&e.ty) && charsets::decides(func, *at));
+        let mut strings: Vec<&Expr> = strings.map(|(_, e)| e).collect();
+        let changes_first = charsets::changes_first(func);
+        if strings.iter().any(|e| charsets::is_bytes(e)) {
+            let as_text = if changes_first { !charsets::is_bytes(&args[0]) } else { self.text_beats_bytes(strings.iter().copied()) };
+            strings.retain(|e| as_text != charsets::is_bytes(e));
+        }
+        let first_is_text = args.first().is_some_and(|e| typing::is_string_class(&e.ty));
+        let operation = if matches!(func, Func::LTrim | Func::RTrim) { Func::Trim.name() } else { func.name() };
+        let collation = if strings.is_empty() || changes_first && !first_is_text {
             self.connection_collation()
-        } else if any_binary {
+        } else if charsets::is_bytes(strings[0]) {
             Collation::Binary
         } else {
-            // What changes one string by others leaves it its own, whatever theirs are.
-            let changes_first = matches!(operation, "replace" | "lpad" | "rpad" | "insert" | "substring_index" | "trim");
             match self.collation_for(&strings, operation) {
-                Err(_) if changes_first && typing::is_string_class(&args[0].ty) => args[0].ty.collation,
+                Err(_) if changes_first => args[0].ty.collation,
                 merged => self.joined_collation(merged, &strings)?,
             }
         };

@@ -127,30 +127,7 @@ impl<'c> Binder<'c> {
     #[inline(never)]
     fn compare(&mut self, op: CmpOp, left: &ast::Expr<'_>, right: &ast::Expr<'_>) -> Result<Expr> {
         if let (ast::ExprKind::Row(l), ast::ExprKind::Row(r)) = (&left.kind, &right.kind) {
-            if l.len() != r.len() {
-                return Err(codes::operand_columns(l.len()));
-            }
-            let (mut a, mut b) = (self.exprs(l)?, self.exprs(r)?);
-            for ((x, of_x), (y, of_y)) in a.iter_mut().zip(*l).zip(b.iter_mut().zip(*r)) {
-                match (x.ty.kind, y.ty.kind) {
-                    (TypeKind::Json, _) => replace(y, |e| self.document_operand(e, of_y)),
-                    (_, TypeKind::Json) => replace(x, |e| self.document_operand(e, of_x)),
-                    _ => {}
-                }
-            }
-            let (a, b): (Vec<Expr>, Vec<Expr>) = a.into_iter().zip(b).map(|(x, y)| members_beside_numbers(x, y)).unzip();
-            let collations = a.iter().zip(&b).map(|(x, y)| self.collation_of(&[x, y])).collect::<Result<Vec<_>>>()?;
-            if matches!(op, CmpOp::Eq) {
-                // A row equality is a conjunction, which range analysis and joins understand.
-                let equal = |((x, y), c): ((Expr, Expr), _)| {
-                    let y = temporal_constant(y, &x);
-                    let x = temporal_constant(x, &y);
-                    compare_expr(CmpOp::Eq, c, x, y)
-                };
-                return Ok(logic(ExprKind::And, a.into_iter().zip(b).zip(collations).map(equal).collect()));
-            }
-            let null = op != CmpOp::NullSafeEq;
-            return Ok(Expr { kind: ExprKind::CompareRows(op, collations, a, b), ty: bool_type(null) });
+            return self.compare_rows(op, l, r);
         }
         if let (ast::ExprKind::Row(l), ast::ExprKind::Subquery(query)) = (&left.kind, &right.kind) {
             let mut needle = self.exprs(l)?;
@@ -178,9 +155,50 @@ impl<'c> Binder<'c> {
         charsets::under(collation, [&mut a, &mut b]);
         let b = temporal_constant(b, &a);
         let a = temporal_constant(a, &b);
-        let a = self.number_constant(a, left, &b);
-        let b = self.number_constant(b, right, &a);
+        let (a, b) = self.numbers_beside_columns((a, left), (b, right));
         Ok(compare_expr(op, collation, a, b))
+    }
+
+    #[inline(never)]
+    fn compare_rows(&mut self, op: CmpOp, left: &[ast::Expr<'_>], right: &[ast::Expr<'_>]) -> Result<Expr> {
+        if left.len() != right.len() {
+            return Err(codes::operand_columns(left.len()));
+        }
+        let (mut a, mut b) = (self.exprs(left)?, self.exprs(right)?);
+        let mut collations = Vec::with_capacity(a.len());
+        for ((x, of_x), (y, of_y)) in a.iter_mut().zip(left).zip(b.iter_mut().zip(right)) {
+            match (x.ty.kind, y.ty.kind) {
+                (TypeKind::Json, _) => replace(y, |e| self.document_operand(e, of_y)),
+                (_, TypeKind::Json) => replace(x, |e| self.document_operand(e, of_x)),
+                _ => {}
+            }
+            let nothing = || Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
+            let (own_x, own_y) = members_beside_numbers(std::mem::replace(x, nothing()), std::mem::replace(y, nothing()));
+            collations.push(self.collation_of(&[&own_x, &own_y])?);
+            let (own_x, own_y) = match op {
+                CmpOp::Eq => {
+                    let own_y = temporal_constant(own_y, &own_x);
+                    (temporal_constant(own_x, &own_y), own_y)
+                }
+                _ => (own_x, own_y),
+            };
+            (*x, *y) = self.numbers_beside_columns((own_x, of_x), (own_y, of_y));
+        }
+        if op == CmpOp::Eq {
+            // A row equality is a conjunction, which range analysis and joins understand.
+            let parts = a.into_iter().zip(b).zip(collations).map(|((x, y), c)| compare_expr(CmpOp::Eq, c, x, y));
+            return Ok(logic(ExprKind::And, parts.collect()));
+        }
+        Ok(Expr { kind: ExprKind::CompareRows(op, collations, a, b), ty: bool_type(op != CmpOp::NullSafeEq) })
+    }
+
+    /// Two operands with what was written: a text beside a column of whole numbers or of decimals as the number that it says.
+    fn numbers_beside_columns(&mut self, (a, of_a): (Expr, &ast::Expr<'_>), (b, of_b): (Expr, &ast::Expr<'_>)) -> (Expr, Expr) {
+        let a = self.number_constant(a, of_a, &b);
+        let b = self.number_constant(b, of_b, &a);
+        let a = typing::text_beside_whole(a, &b);
+        let b = typing::text_beside_whole(b, &a);
+        (a, b)
     }
 
     /// A constant that is compared: a text beside a number is noted ([`Plan::number_texts`]); beside a column of whole numbers or of decimals it is the number
@@ -208,8 +226,17 @@ impl<'c> Binder<'c> {
                 None => text,
             },
             ExprKind::Literal(_) => text,
-            _ if text.is_settled() => number_operand(text, decimal),
+            _ if text.is_settled() || self.is_lone_subquery(&text) => number_operand(text, decimal),
             _ => text,
+        }
+    }
+
+    /// Whether an expression is a subquery with one value for all rows.
+    fn is_lone_subquery(&self, e: &Expr) -> bool {
+        let ExprKind::Subquery(number, _) = e.kind else { return false };
+        match &self.pending[number as usize] {
+            Some(block) => block.scope.outer.is_empty(),
+            None => self.subplans[number as usize].outer_slots.is_empty(),
         }
     }
 
@@ -248,7 +275,22 @@ impl<'c> Binder<'c> {
                 all.extend(rows.iter().map(|r| &r[i]));
                 collations.push(self.collation_of(&all)?);
             }
-            let rows = rows.into_iter().map(|r| r.into_iter().zip(&operand).map(|(v, o)| temporal_constant(v, o)).collect()).collect();
+            let several = rows.len() > 1;
+            let mut numbered = Vec::with_capacity(rows.len());
+            for (row, item) in rows.into_iter().zip(written) {
+                let ast::ExprKind::Row(items) = &item.kind else { return Err(codes::operand_columns(parts.len())) };
+                let mut numbers = Vec::with_capacity(row.len());
+                for ((e, of), o) in row.into_iter().zip(*items).zip(&operand) {
+                    let told = self.number_texts.len();
+                    numbers.push(self.number_constant(temporal_constant(e, o), of, o));
+                    if several && o.ty.kind.is_integer() {
+                        // As MySQL names it there.
+                        self.number_texts[told..].iter_mut().for_each(|text| text.kind = "INTEGER");
+                    }
+                }
+                numbered.push(numbers);
+            }
+            let rows = numbered;
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
         let mut operand = self.expr(operand)?;
@@ -333,7 +375,7 @@ impl<'c> Binder<'c> {
                 branches.iter_mut().for_each(|(when, _)| replace(when, member_number));
             }
         }
-        let otherwise = case.otherwise.as_ref().map(|o| self.expr(o)).transpose()?;
+        let mut otherwise = case.otherwise.as_ref().map(|o| self.expr(o)).transpose()?;
         let collation = match &operand {
             Some(o) => {
                 let mut all = vec![o];
@@ -343,6 +385,10 @@ impl<'c> Binder<'c> {
             None => Collation::DEFAULT,
         };
         let mut ty = self.common_type(branches.iter().map(|(_, t)| t).chain(otherwise.iter()), "case")?;
+        if typing::is_string_class(&ty) {
+            let values = branches.iter_mut().map(|(_, then)| then).chain(&mut otherwise);
+            values.for_each(|e| replace(e, |e| charsets::text_of_bytes(e, ty.collation)));
+        }
         ty.nullable |= otherwise.is_none();
         let kind = ExprKind::Case { operand: operand.map(Box::new), branches, otherwise: otherwise.map(Box::new), collation };
         Ok(Expr { kind, ty })
@@ -350,6 +396,14 @@ impl<'c> Binder<'c> {
 
     /// Common type of expressions, with the collation of the strongest.
     pub(super) fn common_type<'e>(&self, exprs: impl Iterator<Item = &'e Expr> + Clone, operation: &str) -> Result<ColumnType> {
+        if self.text_beats_bytes(exprs.clone()) {
+            let texts = exprs.clone().filter(|e| typing::is_string_class(&e.ty) && !charsets::is_bytes(e));
+            let strings: Vec<&Expr> = texts.collect();
+            let collation = self.joined_collation(self.collation_for(&strings, operation), &strings)?;
+            let types: Vec<ColumnType> = exprs.map(|e| charsets::type_as_text(&e.ty, collation)).collect();
+            let ty = typing::common(types.iter());
+            return Ok(if typing::is_string_class(&ty) { ColumnType { collation, ..ty } } else { ty });
+        }
         let mut ty = typing::common(exprs.clone().map(|e| &e.ty));
         if typing::is_string_class(&ty) {
             let strings: Vec<&Expr> = exprs.filter(|e| typing::is_string_class(&e.ty)).collect();

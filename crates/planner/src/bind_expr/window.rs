@@ -2,6 +2,7 @@
 
 use super::cast::map_unit;
 use crate::binder::{Binder, Clause, InWindow, NamedWindow, Result};
+use crate::charsets;
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::Func;
 use crate::plan::{AggregateKind, SortKey};
@@ -249,7 +250,7 @@ impl<'c> Binder<'c> {
             W::Ntile => (WindowFunction::Ntile(argument()), nullable(&count)),
             W::FirstValue | W::LastValue | W::NthValue => {
                 let value = argument();
-                let ty = nullable(&value.ty);
+                let ty = nullable(&typing::unfilled(&value.ty));
                 let function = match call.func {
                     W::FirstValue => WindowFunction::First(value),
                     W::LastValue => WindowFunction::Last(value),
@@ -262,10 +263,12 @@ impl<'c> Binder<'c> {
                 let mut value = argument();
                 let distance = (call.args.len() > 1).then(&mut argument);
                 let mut default = (call.args.len() > 2).then(&mut argument);
-                let mut ty = nullable(&value.ty);
+                let mut ty = nullable(&typing::unfilled(&value.ty));
                 if let Some(default) = &mut default {
                     ty = nullable(&self.common_type([&value, &*default].into_iter(), if ahead { "lead" } else { "lag" })?);
-                    let converted = |e: &Expr| Expr { kind: ExprKind::Func(Func::Coalesce, vec![e.clone()]), ty: ty.clone() };
+                    let text =
+                        |e: &Expr| if typing::is_string_class(&ty) { charsets::text_of_bytes(e.clone(), ty.collation) } else { e.clone() };
+                    let converted = |e: &Expr| Expr { kind: ExprKind::Func(Func::Coalesce, vec![text(e)]), ty: ty.clone() };
                     (value, *default) = (converted(&value), converted(default));
                 }
                 (WindowFunction::Neighbour { value, distance, default, ahead }, ty)

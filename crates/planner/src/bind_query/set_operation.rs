@@ -2,6 +2,7 @@
 
 use crate::bind_query::{Bound, BoundQuery, Ordered};
 use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
+use crate::charsets;
 use crate::derived::UnionBlocks;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{Kept, Node, OutputColumn, Query};
@@ -288,8 +289,15 @@ fn union_columns(branches: &[Bound]) -> Result<Vec<OutputColumn>> {
         .collect();
     let mut columns = Vec::with_capacity(all[0].len());
     for i in 0..all[0].len() {
-        let mut ty = typing::common(all.iter().map(|c| &c[i].ty));
         let merged = typing::union_collation(all.iter().map(|c| (c[i].coercibility, &c[i].ty))).map_err(illegal_mix)?;
+        let types = all.iter().map(|c| &c[i].ty);
+        let mut ty = match merged {
+            Some((_, collation)) if collation != Collation::Binary && types.clone().any(charsets::is_of_bytes) => {
+                let texts: Vec<ColumnType> = types.map(|ty| charsets::type_as_text(ty, collation)).collect();
+                typing::common(texts.iter())
+            }
+            _ => typing::common(types),
+        };
         let coercibility = match merged {
             Some((coercibility, collation)) => {
                 if typing::is_string_class(&ty) && ty.collation != Collation::Binary && collation != Collation::Binary {
@@ -299,6 +307,7 @@ fn union_columns(branches: &[Bound]) -> Result<Vec<OutputColumn>> {
             }
             None => typing::COERCIBLE,
         };
+        let ty = typing::unfilled(&ty);
         columns.push(OutputColumn { name: all[0][i].name.clone(), ty, coercibility, kept: Kept::AsItIs, ..OutputColumn::default() });
     }
     Ok(columns)
@@ -311,7 +320,11 @@ pub(crate) fn convert_to(e: &mut Expr, ty: &ColumnType) {
     {
         return;
     }
-    let inner = std::mem::replace(e, Expr::literal(Value::Null, ty.clone()));
+    let mut inner = std::mem::replace(e, Expr::literal(Value::Null, ty.clone()));
+    if typing::is_string_class(ty) {
+        inner = charsets::text_of_bytes(inner, ty.collation);
+        inner.ty = typing::unfilled(&inner.ty);
+    }
     *e = Expr { kind: ExprKind::Func(crate::func::Func::Coalesce, vec![inner]), ty: ColumnType { nullable: true, ..ty.clone() } };
 }
 

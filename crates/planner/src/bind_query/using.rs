@@ -10,6 +10,7 @@ use crate::binder::{Binder, Result, Scope};
 use crate::conditions::compare_expr;
 use crate::expr::{CmpOp, Expr};
 use crate::logical::JoinTree;
+use crate::typing::text_beside_whole;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use std::ops::Range;
@@ -179,7 +180,11 @@ impl Binder<'_> {
             let a = self.column_expr(depth, a.relation, a.column);
             let b = self.column_expr(depth, b.relation, b.column);
             match self.collation_of(&[&a, &b]) {
-                Ok(collation) => on.push(compare_expr(CmpOp::Eq, collation, a, b)),
+                Ok(collation) => {
+                    let a = text_beside_whole(a, &b);
+                    let b = text_beside_whole(b, &a);
+                    on.push(compare_expr(CmpOp::Eq, collation, a, b));
+                }
                 // As it would be of the same condition in ON.
                 Err(error) => _ = self.scope().on_error.get_or_insert(error),
             }

@@ -6,8 +6,9 @@ use super::document::{Json, text};
 use super::operation::{READ_BEGUN, ROW_EVALUATED};
 use super::text::Names;
 use super::{access_type, is_covering, key_bytes, merged};
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{Access, Body, GroupEnds, InsertSource, JoinKind, Node, Plan, Query, TableNode};
+use std::collections::BTreeSet;
 
 fn cost(value: f64) -> Json {
     // MySQL writes large ones short, too.
@@ -16,7 +17,8 @@ fn cost(value: f64) -> Json {
 
 /// EXPLAIN FORMAT=JSON.
 pub fn json(plan: &Plan) -> String {
-    let mut writer = Writer { plan, names: Names::of(plan), next_id: plan.subplans.len() as u64 + 2 };
+    let mut writer =
+        Writer { plan, names: Names::of(plan), next_id: plan.subplans.len() as u64 + 2, seen: BTreeSet::new(), targets: ("", Vec::new()) };
     let block = match &plan.body {
         Body::Query(q) => writer.block(q, 1),
         Body::Insert(i) => {
@@ -24,14 +26,26 @@ pub fn json(plan: &Plan) -> String {
             let word = if i.replace { "replace" } else { "insert" };
             let table = Json::Object(vec![(word, Json::Bool(true)), ("table_name", text(&def.name)), ("access_type", text("ALL"))]);
             let mut block = vec![("select_id", Json::Number(1)), ("table", table)];
-            if let InsertSource::Query(q) = &i.source {
-                let mut state = Prefix::default();
-                block.push(("insert_from", Json::Object(writer.operations(&q.root, &mut state))));
+            match &i.source {
+                InsertSource::Query(q) => {
+                    let mut state = Prefix::default();
+                    block.push(("insert_from", Json::Object(writer.operations(&q.root, &mut state))));
+                    writer.told_beside(&q.root, &q.output, &mut block);
+                }
+                InsertSource::Values(rows) => writer.subqueries("insert_values_subqueries", rows.iter().flatten().flatten(), &mut block),
+                InsertSource::Literals(_) | InsertSource::External(_) => {}
             }
+            writer.subqueries("insert_update_subqueries", i.on_duplicate.iter().map(|(_, e)| e), &mut block);
             Json::Object(block)
         }
-        Body::Update(u) => writer.change(&u.input, "update"),
-        Body::Delete(d) => writer.change(&d.input, "delete"),
+        Body::Update(u) => {
+            let targets = u.targets.iter().map(|target| target.row_slot).collect();
+            let mut block = writer.change(&u.input, "update", targets);
+            let values = u.targets.iter().flat_map(|target| &target.set).map(|(_, e)| e);
+            writer.subqueries("update_value_subqueries", values, &mut block);
+            Json::Object(block)
+        }
+        Body::Delete(d) => Json::Object(writer.change(&d.input, "delete", d.targets.iter().map(|target| target.row_slot).collect())),
     };
     let mut out = String::new();
     Json::Object(vec![("query_block", block)]).print(0, &mut out);
@@ -54,13 +68,18 @@ struct Writer<'p> {
     plan: &'p Plan,
     names: Names,
     next_id: u64,
+    /// Subqueries that have been told of.
+    seen: BTreeSet<u32>,
+    /// What is done to which tables, by the slots of their rows.
+    targets: (&'static str, Vec<Slot>),
 }
 
 impl<'p> Writer<'p> {
     fn block(&mut self, q: &'p Query, id: u64) -> Json {
         let mut prefix = Prefix::default();
         let operations = match &q.root {
-            Node::Union { branches, .. } => return self.union(branches, id),
+            Node::Union { branches, .. } => return self.union(branches, id, false),
+            Node::Distinct { input, .. } if let Node::Union { branches, .. } = &**input => return self.union(branches, id, true),
             root => self.operations(root, &mut prefix),
         };
         let mut members = vec![("select_id", Json::Number(id))];
@@ -70,31 +89,36 @@ impl<'p> Writer<'p> {
             members.push(("cost_info", Json::Object(vec![("query_cost", cost(prefix.cost))])));
             members.extend(operations);
         }
-        let mut lists: [Vec<Json>; 2] = [Vec::new(), Vec::new()];
-        let mut seen = Vec::new();
-        let note = |e: &Expr, list: usize, seen: &mut Vec<(u32, usize)>| {
+        self.told_beside(&q.root, &q.output, &mut members);
+        Json::Object(members)
+    }
+
+    /// The subqueries of a block that no operation has told of: those of its select list, and the rest.
+    fn told_beside(&mut self, root: &'p Node, output: &'p [Expr], members: &mut Members) {
+        let mut selected: Vec<&Expr> = output.iter().collect();
+        projected(root, &mut |e| selected.push(e));
+        let mut rest = Vec::new();
+        expressions(root, &mut |e| rest.push(e));
+        self.subqueries("select_list_subqueries", selected, members);
+        self.subqueries("attached_subqueries", rest, members);
+    }
+
+    /// Adds the subqueries of some expressions, each where it is first met.
+    fn subqueries(&mut self, name: &'static str, exprs: impl IntoIterator<Item = &'p Expr>, members: &mut Members) {
+        let mut found = Vec::new();
+        for e in exprs {
             e.walk(&mut |e| {
                 if let ExprKind::Subquery(n, _) = &e.kind
-                    && seen.iter().all(|(known, _)| known != n)
+                    && self.seen.insert(*n)
                 {
-                    seen.push((*n, list));
+                    found.push(*n);
                 }
-            })
-        };
-        q.output.iter().for_each(|e| note(e, 0, &mut seen));
-        expressions(&q.root, &mut |e| note(e, 1, &mut seen));
-        for (n, list) in seen {
-            let json = self.subquery(n);
-            lists[list].push(json);
+            });
         }
-        let [in_list, attached] = lists;
-        if !attached.is_empty() {
-            members.push(("attached_subqueries", Json::Array(attached)));
+        if !found.is_empty() {
+            let list = found.into_iter().map(|n| self.subquery(n)).collect();
+            members.push((name, Json::Array(list)));
         }
-        if !in_list.is_empty() {
-            members.push(("select_list_subqueries", Json::Array(in_list)));
-        }
-        Json::Object(members)
     }
 
     fn subquery(&mut self, n: u32) -> Json {
@@ -111,7 +135,7 @@ impl<'p> Writer<'p> {
         ])
     }
 
-    fn union(&mut self, branches: &'p [Query], id: u64) -> Json {
+    fn union(&mut self, branches: &'p [Query], id: u64, distinct: bool) -> Json {
         let mut specifications = Vec::new();
         let mut ids = Vec::new();
         for (at, branch) in branches.iter().enumerate() {
@@ -124,12 +148,15 @@ impl<'p> Writer<'p> {
                 ("query_block", block),
             ]));
         }
-        let result = vec![
-            ("using_temporary_table", Json::Bool(false)),
+        let mut result = vec![("using_temporary_table", Json::Bool(distinct))];
+        if distinct {
+            result.push(("select_id", Json::Number(self.new_id())));
+        }
+        result.extend([
             ("table_name", text(format!("<union{}>", ids.join(",")))),
             ("access_type", text("ALL")),
             ("query_specifications", Json::Array(specifications)),
-        ];
+        ]);
         Json::Object(vec![("union_result", Json::Object(result))])
     }
 
@@ -141,12 +168,13 @@ impl<'p> Writer<'p> {
     /// The members of a query block that tell of its operations: sorts and groups around the tables.
     fn operations(&mut self, node: &'p Node, prefix: &mut Prefix) -> Vec<(&'static str, Json)> {
         match node {
-            Node::Sort { input, .. } => {
+            Node::Sort { input, keys, .. } => {
                 let inner = self.operations(input, prefix);
                 let sort = prefix.rows;
                 prefix.cost += sort;
                 let mut members = vec![("using_filesort", Json::Bool(true)), ("cost_info", Json::Object(vec![("sort_cost", cost(sort))]))];
                 members.extend(inner);
+                self.subqueries("order_by_subqueries", keys.iter().map(|key| &key.expr), &mut members);
                 vec![("ordering_operation", Json::Object(members))]
             }
             Node::Group(group) => {
@@ -160,6 +188,7 @@ impl<'p> Writer<'p> {
                 }
                 members.push(("using_filesort", Json::Bool(false)));
                 members.extend(inner);
+                self.subqueries("group_by_subqueries", group.keys.iter().map(|(_, e)| e), &mut members);
                 vec![("grouping_operation", Json::Object(members))]
             }
             Node::Distinct { input, .. } => {
@@ -179,13 +208,21 @@ impl<'p> Writer<'p> {
                 }
                 let mut members = vec![("windows", Json::Array(vec![Json::Object(own)]))];
                 members.extend(inner);
+                let mut computed: Vec<&Expr> = window.keys.iter().map(|key| &key.expr).collect();
+                window.calls.iter().for_each(|(_, call)| call.for_each_expr(&mut |e| computed.push(e)));
+                self.subqueries("select_list_subqueries", computed, &mut members);
                 vec![("windowing", Json::Object(members))]
             }
             Node::Limit { input, .. } | Node::Project { input, .. } => self.operations(input, prefix),
-            Node::Filter { input, .. }
+            Node::Filter { input, predicate }
                 if matches!(**input, Node::Group(_) | Node::Window(_) | Node::Sort { .. } | Node::Distinct { .. }) =>
             {
-                self.operations(input, prefix)
+                let mut members = self.operations(input, prefix);
+                match members.as_mut_slice() {
+                    [("grouping_operation", Json::Object(grouping))] => self.subqueries("having_subqueries", [predicate], grouping),
+                    _ => self.subqueries("having_subqueries", [predicate], &mut members),
+                }
+                members
             }
             node => {
                 let mut tables = Vec::new();
@@ -279,7 +316,7 @@ impl<'p> Writer<'p> {
             Node::Unit | Node::Empty | Node::Values { .. } => {}
             Node::Union { branches, .. } | Node::SetOperation { branches, .. } => {
                 let id = self.new_id();
-                let result = self.union(branches, id);
+                let result = self.union(branches, id, false);
                 out.push(result);
             }
             // A group or a sort below a join: its tables are read first.
@@ -293,7 +330,11 @@ impl<'p> Writer<'p> {
     fn table(&mut self, t: &'p TableNode, how: Joined<'p>, prefix: &mut Prefix) -> Json {
         let def = &self.plan.tables[t.table as usize].def;
         let index_name = |i: u32| text(&def.indexes[i as usize].name);
-        let mut members = vec![("table_name", text(&*t.alias))];
+        let mut members = Vec::new();
+        if t.keep_row.is_some_and(|slot| self.targets.1.contains(&slot)) {
+            members.push((self.targets.0, Json::Bool(true)));
+        }
+        members.push(("table_name", text(&*t.alias)));
         let (access, key, spec) = match &t.access {
             Access::Full { .. } => ("ALL", None, None),
             Access::Index { index, ranges: None, .. } => ("index", Some(*index), None),
@@ -349,6 +390,7 @@ impl<'p> Writer<'p> {
             [one] => members.push(("attached_condition", text(one))),
             more => members.push(("attached_condition", text(format!("({})", more.join(" and "))))),
         }
+        self.subqueries("attached_subqueries", t.filter.iter().chain(how.condition), &mut members);
         Json::Object(members)
     }
 
@@ -403,17 +445,17 @@ impl<'p> Writer<'p> {
     }
 
     /// The tables that a statement reads to change some of them.
-    fn change(&mut self, input: &'p Node, word: &'static str) -> Json {
+    fn change(&mut self, input: &'p Node, word: &'static str, targets: Vec<Slot>) -> Members {
         let mut prefix = Prefix::default();
+        self.targets = (word, targets);
         let mut members = vec![("select_id", Json::Number(1))];
-        let mut operations = self.operations(input, &mut prefix);
-        if let [("table", Json::Object(table))] = operations.as_mut_slice() {
-            table.insert(0, (word, Json::Bool(true)));
-        }
-        members.extend(operations);
-        Json::Object(members)
+        members.extend(self.operations(input, &mut prefix));
+        self.told_beside(input, &[], &mut members);
+        members
     }
 }
+
+type Members = Vec<(&'static str, Json)>;
 
 /// How a table comes into a join.
 #[derive(Clone, Copy, Default)]
@@ -434,7 +476,7 @@ fn expressions<'p>(node: &'p Node, f: &mut dyn FnMut(&'p Expr)) {
             expressions(inner, f);
         }
         Node::Hash(h) => {
-            h.on.iter().for_each(&mut *f);
+            h.on.iter().chain(&h.probe_keys).chain(&h.build_keys).for_each(&mut *f);
             expressions(&h.probe, f);
             expressions(&h.build, f);
         }
@@ -442,10 +484,7 @@ fn expressions<'p>(node: &'p Node, f: &mut dyn FnMut(&'p Expr)) {
             f(predicate);
             expressions(input, f);
         }
-        Node::Project { input, exprs, .. } => {
-            exprs.iter().for_each(|(_, e)| f(e));
-            expressions(input, f);
-        }
+        Node::Project { input, .. } => expressions(input, f),
         Node::Sort { input, keys, .. } => {
             keys.iter().for_each(|k| f(&k.expr));
             expressions(input, f);
@@ -456,7 +495,27 @@ fn expressions<'p>(node: &'p Node, f: &mut dyn FnMut(&'p Expr)) {
             g.aggregates.iter().flat_map(|(_, a)| &a.args).for_each(&mut *f);
             expressions(&g.input, f);
         }
-        Node::Window(w) => expressions(&w.input, f),
+        Node::Window(w) => {
+            w.keys.iter().for_each(|k| f(&k.expr));
+            w.calls.iter().for_each(|(_, call)| call.for_each_expr(f));
+            expressions(&w.input, f);
+        }
+        _ => {}
+    }
+}
+
+/// Calls `f` with the expressions that a block's operators compute for its select list.
+fn projected<'p>(node: &'p Node, f: &mut dyn FnMut(&'p Expr)) {
+    match node {
+        Node::Project { input, exprs, .. } => {
+            exprs.iter().for_each(|(_, e)| f(e));
+            projected(input, f);
+        }
+        Node::Sort { input, .. } | Node::Limit { input, .. } | Node::Distinct { input, .. } | Node::Filter { input, .. } => {
+            projected(input, f)
+        }
+        Node::Window(w) => projected(&w.input, f),
+        Node::Group(g) => g.aggregates.iter().flat_map(|(_, a)| &a.args).for_each(f),
         _ => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Expressions as text, for EXPLAIN: spelled as MySQL prints conditions, with columns by their aliases.
 
 use crate::expr::{Expr, ExprKind, Slot, SubqueryKind};
-use crate::func::Func;
+use crate::func::Family;
 use crate::plan::{Aggregate, AggregateKind, Body, InsertSource, Named, Node, Plan, Query, SortKey};
 use crate::window::{Window, WindowCall, WindowFunction};
 use std::collections::{BTreeSet, HashMap};
@@ -353,8 +353,8 @@ impl Names {
                 }
                 out.push_str("end)");
             }
-            // A column as it is read, a number as it is stored.
-            ExprKind::Func(Func::PadChar | Func::BareZero | Func::TextMoment, args) => args.iter().for_each(|e| self.write(e, quoted, out)),
+            // A column as it is read, a number as it is stored, what is compared or joined as something else.
+            ExprKind::Func(func, args) if func.family() == Family::Operands => args.iter().for_each(|e| self.write(e, quoted, out)),
             ExprKind::Func(func, args) => self.call(func.name(), args.iter(), quoted, out),
             ExprKind::Cast(a, to) => {
                 out.push_str("cast(");
@@ -367,15 +367,15 @@ impl Names {
                 self.write(date, quoted, out);
                 out.push_str(if *negated { " - interval " } else { " + interval " });
                 self.write(amount, quoted, out);
-                out.push_str(&format!(" {})", format!("{unit:?}").to_lowercase()));
+                out.push_str(&format!(" {})", unit.name()));
             }
             ExprKind::Extract(unit, a) => {
-                out.push_str(&format!("extract({} from ", format!("{unit:?}").to_lowercase()));
+                out.push_str(&format!("extract({} from ", unit.name()));
                 self.write(a, quoted, out);
                 out.push(')');
             }
             ExprKind::TimestampDiff(unit, a, b) => {
-                out.push_str(&format!("timestampdiff({:?},", unit));
+                out.push_str(&format!("timestampdiff({},", unit.name().to_uppercase()));
                 self.write(a, quoted, out);
                 out.push(',');
                 self.write(b, quoted, out);

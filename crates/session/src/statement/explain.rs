@@ -229,7 +229,15 @@ impl ClientSession {
         let plan = self.plan_and_enter(|plan: &Plan| plan.uses_tables().then_some(admission::Work::Long), plan_it)?;
         self.limit_time(&plan);
         let counted = self.run_entered(|params, engine, core, scratch| executor::analyze(&plan, params, engine, core, scratch));
-        let actuals = counted.map_err(|error| self.failed_run(error))?;
+        let (actuals, ended) = counted.map_err(|error| self.failed_run(error))?;
+        if let Err(error) = ended {
+            let failed = self.failed_run(error);
+            if failed.error.code != codes::ER_QUERY_TIMEOUT {
+                return Err(failed);
+            }
+            // Of a query past its time the counts tell how far it came.
+            self.core.warn(codes::query_interrupted().into());
+        }
         self.statement_done()?;
         Ok(match as_json {
             true => planner::explain::analyzed_json_tree(&plan, query, &actuals),
