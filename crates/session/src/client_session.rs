@@ -191,7 +191,7 @@ impl ClientSession {
     /// Takes over what the login wishes for.
     fn log_in(&mut self) -> Result<(), SqlError> {
         self.settings_from_variables();
-        if let Some(name) = crate::charsets::no_client_charset(self.core.login.charset) {
+        if let Some(name) = crate::reply::charsets::no_client_charset(self.core.login.charset) {
             return Err(codes::wrong_value_for_var("character_set_client", name));
         }
         if let Some(collation) = Collation::from_id(self.core.login.charset) {

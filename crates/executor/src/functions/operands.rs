@@ -38,7 +38,7 @@ impl Exec<'_> {
             }),
             F::WholeText => match self.eval(&args[0])? {
                 text @ Value::Bytes(_) => {
-                    self.odd_number("DOUBLE", &text)?;
+                    self.odd_number("DOUBLE", &text, &args[0])?;
                     let Value::Bytes(text) = text else { return Ok(Value::Null) };
                     Ok(Value::Decimal(types::whole_text(&text)))
                 }
