@@ -92,6 +92,8 @@ pub fn says_nothing_as_number(text: &Expr) -> bool {
     match &text.kind {
         ExprKind::Slot(_) => text.ty.kind.is_blob(),
         ExprKind::Func(Func::Coalesce | Func::IfNull | Func::Greatest | Func::Least, _) => text.ty.kind.is_string(),
+        // IF asks the one that it takes.
+        ExprKind::Func(Func::If, args) => args[1..].iter().any(says_nothing_as_number),
         _ => false,
     }
 }
