@@ -245,10 +245,7 @@ impl<'a> Exec<'a> {
                 }
             }
             Sum::Bits(bits) => {
-                let n = match a.args.first() {
-                    Some(of) => self.bits_of_operand(&v, of)?,
-                    None => self.bits_of(&v)?,
-                };
+                let n = self.bits_of_operand(&v, &a.args[0])?;
                 match a.kind {
                     AggregateKind::BitAnd => *bits &= n,
                     AggregateKind::BitOr => *bits |= n,

@@ -207,17 +207,26 @@ pub fn negated(v: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Re
     })
 }
 
+/// What gave the operands of arithmetic.
+fn operands(e: &Expr) -> (&Expr, &Expr) {
+    match &e.kind {
+        ExprKind::Arith(_, a, b) => (a, b),
+        // Arithmetic that was put in for something else: nothing is known of them.
+        _ => (e, e),
+    }
+}
+
 impl Exec<'_> {
     /// `a op b`, with what is to be told of its operands.
     #[inline]
     pub fn arith(&mut self, op: ArithOp, a: &Value, b: &Value, e: &Expr) -> run::Result<Value> {
-        let (of_a, of_b) = if let ExprKind::Arith(_, a, b) = &e.kind { (&**a, &**b) } else { (e, e) };
         match arithmetic(op, a, b, &e.ty, &*self.context) {
             Ok(v) => Ok(v),
             Err(Fault::DivisionByZero) => self.division_by_zero(),
             Err(Fault::OutOfRange(kind)) => Err(out_of_range(kind, &self.spelled(e, || spell(op, a, b)))),
             Err(Fault::UnequalLengths) => Err(codes::invalid_bitwise_operands_size().into()),
             Err(Fault::NotANumber) if op.is_bitwise() => {
+                let (of_a, of_b) = operands(e);
                 if shifted_bytes(op, a, &e.ty).is_some() {
                     let count = self.bits_of_operand(b, of_b)?;
                     return self.arith(op, a, &Value::UInt(count), e);
@@ -227,6 +236,7 @@ impl Exec<'_> {
             }
             Err(Fault::NotANumber) => {
                 let kind = if op == ArithOp::IntDiv { "DECIMAL" } else { "DOUBLE" };
+                let (of_a, of_b) = operands(e);
                 self.odd_number(kind, a, of_a)?;
                 self.odd_number(kind, b, of_b)?;
                 self.arith(op, &lenient(a), &lenient(b), e)

@@ -9,7 +9,6 @@ mod literal;
 mod operator;
 mod window;
 
-use crate::bind_expr::cast::map_unit;
 use crate::bind_expr::operator::comparison;
 use crate::bind_query::SubqueryColumn;
 use crate::binder::{Binder, Clause, DEPTH_MAX, Relation, Result};
@@ -251,13 +250,12 @@ impl<'c> Binder<'c> {
             A::TimestampAdd { unit, amount, expr } => self.date_add(expr, amount, unit, false)?,
             A::Extract { unit, expr } => {
                 let operand = self.expr(expr)?;
-                let unit = map_unit(unit);
                 Expr { kind: ExprKind::Extract(unit, Box::new(operand)), ty: widths::whole(widths::of_extract(unit), false) }
             }
             A::TimestampDiff { unit, from, to } => {
                 let (from, to) = (self.expr(from)?, self.expr(to)?);
                 let ty = widths::whole(widths::ANY, false);
-                Expr { kind: ExprKind::TimestampDiff(map_unit(unit), Box::new(from), Box::new(to)), ty }
+                Expr { kind: ExprKind::TimestampDiff(unit, Box::new(from), Box::new(to)), ty }
             }
             A::Trim { mode, remove, expr } => {
                 let mut args = vec![self.expr(expr)?];

@@ -129,58 +129,7 @@ impl ArithOp {
 }
 
 /// Units of INTERVAL, EXTRACT and TIMESTAMPDIFF.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Unit {
-    Microsecond,
-    Second,
-    Minute,
-    Hour,
-    Day,
-    Week,
-    Month,
-    Quarter,
-    Year,
-    SecondMicrosecond,
-    MinuteMicrosecond,
-    MinuteSecond,
-    HourMicrosecond,
-    HourSecond,
-    HourMinute,
-    DayMicrosecond,
-    DaySecond,
-    DayMinute,
-    DayHour,
-    YearMonth,
-}
-
-impl Unit {
-    /// Its SQL spelling.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Microsecond => "microsecond",
-            Unit::Second => "second",
-            Unit::Minute => "minute",
-            Unit::Hour => "hour",
-            Unit::Day => "day",
-            Unit::Week => "week",
-            Unit::Month => "month",
-            Unit::Quarter => "quarter",
-            Unit::Year => "year",
-            Unit::SecondMicrosecond => "second_microsecond",
-            Unit::MinuteMicrosecond => "minute_microsecond",
-            Unit::MinuteSecond => "minute_second",
-            Unit::HourMicrosecond => "hour_microsecond",
-            Unit::HourSecond => "hour_second",
-            Unit::HourMinute => "hour_minute",
-            Unit::DayMicrosecond => "day_microsecond",
-            Unit::DaySecond => "day_second",
-            Unit::DayMinute => "day_minute",
-            Unit::DayHour => "day_hour",
-            Unit::YearMonth => "year_month",
-        }
-    }
-}
+pub use parser::ast::IntervalUnit as Unit;
 
 /// What a subquery is asked for.
 #[derive(Clone, Debug)]

@@ -132,7 +132,6 @@ impl<'c> Binder<'c> {
     ) -> Result<Expr> {
         let date = self.expr(date)?;
         let amount = hexadecimal_number(self.expr(amount)?);
-        let unit = map_unit(unit);
         let whole_days = matches!(unit, Unit::Day | Unit::Week | Unit::Month | Unit::Quarter | Unit::Year | Unit::YearMonth);
         let with_days = matches!(unit, Unit::DayHour | Unit::DayMinute | Unit::DaySecond | Unit::DayMicrosecond);
         let micros = matches!(
@@ -151,32 +150,6 @@ impl<'c> Binder<'c> {
         };
         let kind = ExprKind::DateAdd { date: Box::new(date), amount: Box::new(amount), unit, negated };
         Ok(Expr { kind, ty: ColumnType { nullable: true, ..ty } })
-    }
-}
-
-pub(super) fn map_unit(unit: ast::IntervalUnit) -> Unit {
-    use ast::IntervalUnit as I;
-    match unit {
-        I::Microsecond => Unit::Microsecond,
-        I::Second => Unit::Second,
-        I::Minute => Unit::Minute,
-        I::Hour => Unit::Hour,
-        I::Day => Unit::Day,
-        I::Week => Unit::Week,
-        I::Month => Unit::Month,
-        I::Quarter => Unit::Quarter,
-        I::Year => Unit::Year,
-        I::SecondMicrosecond => Unit::SecondMicrosecond,
-        I::MinuteMicrosecond => Unit::MinuteMicrosecond,
-        I::MinuteSecond => Unit::MinuteSecond,
-        I::HourMicrosecond => Unit::HourMicrosecond,
-        I::HourSecond => Unit::HourSecond,
-        I::HourMinute => Unit::HourMinute,
-        I::DayMicrosecond => Unit::DayMicrosecond,
-        I::DaySecond => Unit::DaySecond,
-        I::DayMinute => Unit::DayMinute,
-        I::DayHour => Unit::DayHour,
-        I::YearMonth => Unit::YearMonth,
     }
 }
 

@@ -1,6 +1,5 @@
 //! Calls of window functions, and the windows they name.
 
-use super::cast::map_unit;
 use crate::binder::{Binder, Clause, InWindow, NamedWindow, Result};
 use crate::charsets;
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
@@ -168,7 +167,7 @@ impl<'c> Binder<'c> {
             (Some(_), true) if is_null_or_negative(&amount) => return Err(codes::window_frame_illegal(name)),
             (Some(unit), true) => {
                 let ty = ColumnType { nullable: true, ..own.ty.clone() };
-                let kind = ExprKind::DateAdd { date: Box::new(own), amount: Box::new(amount), unit: map_unit(unit), negated: !add };
+                let kind = ExprKind::DateAdd { date: Box::new(own), amount: Box::new(amount), unit, negated: !add };
                 Expr { kind, ty }
             }
             (None, false) => {

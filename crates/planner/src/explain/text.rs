@@ -367,15 +367,15 @@ impl Names {
                 self.write(date, quoted, out);
                 out.push_str(if *negated { " - interval " } else { " + interval " });
                 self.write(amount, quoted, out);
-                out.push_str(&format!(" {})", unit.name()));
+                out.push_str(&format!(" {unit})"));
             }
             ExprKind::Extract(unit, a) => {
-                out.push_str(&format!("extract({} from ", unit.name()));
+                out.push_str(&format!("extract({unit} from "));
                 self.write(a, quoted, out);
                 out.push(')');
             }
             ExprKind::TimestampDiff(unit, a, b) => {
-                out.push_str(&format!("timestampdiff({},", unit.name().to_uppercase()));
+                out.push_str(&format!("timestampdiff({},", unit.to_string().to_uppercase()));
                 self.write(a, quoted, out);
                 out.push(',');
                 self.write(b, quoted, out);

@@ -244,9 +244,7 @@ impl ClientSession {
             {
                 self.log_general("Query", &shown.text);
             }
-            let result = self.one_statement(rest, sink);
-            let failed = result.is_err();
-            let next = match result {
+            let next = match self.one_statement(rest, sink) {
                 Ok(next) => next,
                 Err(outcome) => {
                     self.more_results = false;
@@ -267,15 +265,9 @@ impl ClientSession {
                 Some(shown)
             });
             self.end_profile(Some(rest));
-            let Some(at) = next.filter(|_| !failed) else { return };
-            if sink.flush().is_err() {
-                self.more_results = false;
-                self.fail(sink, codes::query_interrupted().into());
-                return;
-            }
+            let Some(at) = next else { return };
             rest = &rest[at..];
-            self.connection.set_statement(rest);
-            if !self.begin_next(sink) {
+            if !self.turn_to(rest, sink) || !self.begin_next(sink) {
                 return;
             }
         }

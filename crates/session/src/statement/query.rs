@@ -37,14 +37,10 @@ impl ClientSession {
             self.more_results = false;
             match self.one_statement(rest, sink) {
                 Ok(Some(at)) => {
-                    // The next statement may take long, and the client may want this one's result before.
-                    if sink.flush().is_err() {
-                        self.more_results = false;
-                        self.fail(sink, codes::query_interrupted().into());
+                    rest = &rest[at..];
+                    if !self.turn_to(rest, sink) {
                         return;
                     }
-                    rest = &rest[at..];
-                    self.connection.set_statement(rest);
                     if self.is_logged() {
                         // Since a statement of this text.
                         return self.go_on_logged(rest, sink);
@@ -61,6 +57,17 @@ impl ClientSession {
                 return;
             }
         }
+    }
+
+    /// Sends what a statement has answered, and turns to what follows it in its text: that may take long, and the client may want the answer before. False when the client has gone.
+    pub(crate) fn turn_to(&mut self, rest: &[u8], sink: &mut ResultSink<'_>) -> bool {
+        if sink.flush().is_err() {
+            self.more_results = false;
+            self.fail(sink, codes::query_interrupted().into());
+            return false;
+        }
+        self.connection.set_statement(rest);
+        true
     }
 
     /// Begins the next statement of a text; false when the account has run as many as it may.
