@@ -237,7 +237,12 @@ impl Session {
             pace: Pace::default(),
             rows_ahead: KeysAhead::of_some(),
         };
-        Ok(Scan { session: self, state })
+        let mut scan = Scan { session: self, state };
+        // Of one key there is no order, and what lies beside it is not to be locked.
+        if direction == Direction::Backward && read != Read::Snapshot && table.indexes[index_no].unique && scan.is_point_of(table) {
+            scan.state.direction = Direction::Forward;
+        }
+        Ok(scan)
     }
 
     /// Goes on with a parked scan.

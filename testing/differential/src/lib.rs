@@ -24,6 +24,7 @@ mod paths;
 mod ranges;
 mod rollup;
 mod rows;
+pub mod schedules;
 mod schema;
 mod sets;
 mod using;

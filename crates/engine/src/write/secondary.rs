@@ -30,6 +30,9 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use txn::Snapshots;
 
+/// Versions of an unfinished writer that are asked, under a latch, whether a row keeps a key: one that has changed the row more often is waited for.
+const VERSIONS_ASKED: usize = 16;
+
 /// The secondary entries that a row change moves.
 #[derive(Default)]
 pub(crate) struct EntryMoves {
@@ -246,7 +249,7 @@ impl Session {
             drop(cursor);
             for (entry, user_bytes) in rivals {
                 let primary_key = &entry[user_bytes..];
-                match self.rival(table, index, user, primary_key)? {
+                match self.rival(table, index, user, primary_key, duplicate)? {
                     Rival::None => {}
                     Rival::Duplicate => {
                         // As MySQL does at every level: the entry and the gap before it, so that the answer stays true.
@@ -269,14 +272,16 @@ impl Session {
     }
 
     /// Whether the row of `primary_key` has the key `user` in a unique index, or may come to have it again.
-    fn rival(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8]) -> Result<Rival> {
+    fn rival(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8], duplicate: OnDuplicate) -> Result<Rival> {
         let own = self.running.id;
         let engine = &self.engine;
         table.primary().tree.get(primary_key, |value| -> Result<Rival> {
             let Some(value) = value else { return Ok(Rival::None) };
             let newest = header(value)?;
             if newest.txn != own && self.locked_by_writer(newest.txn) {
-                return Ok(Rival::Undecided(newest.txn));
+                // Who only reports it need not wait for a writer that leaves the key alone (in MySQL it is the entry that is asked).
+                let stays = duplicate == OnDuplicate::Report && self.writer_keeps_key(table, index, user, newest, value)?;
+                return Ok(if stays { Rival::Duplicate } else { Rival::Undecided(newest.txn) });
             }
             if newest.flags & DELETE_MARK != 0 {
                 return Ok(Rival::None);
@@ -284,6 +289,26 @@ impl Session {
             let has_key = engine.with_full_row(table, value, |row| has_key(index, row, user))??;
             Ok(if has_key { Rival::Duplicate } else { Rival::None })
         })?
+    }
+
+    /// Whether a row has a key whether its unfinished writer commits or not: it has it now, had it before, and never was without it between.
+    fn writer_keeps_key(&self, table: &Table, index: &Index, user: &[u8], newest: RowHeader, value: &[u8]) -> Result<bool> {
+        let engine = &self.engine;
+        let mut chain = Chain::new(&engine.undo, newest, value, Vec::new());
+        for _ in 0..VERSIONS_ASKED {
+            let version = chain.version();
+            let has = version.flags & DELETE_MARK == 0
+                && engine.with_version_row(table, &chain.buffer, |row| has_key(index, row, user))?.transpose()?.unwrap_or(false);
+            if !has || !self.locked_by_writer(version.txn) {
+                return Ok(has);
+            }
+            match chain.step_direct() {
+                Ok(Some(_)) => {}
+                Ok(None) | Err(Error::UndoGone) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
 
     /// Removes an entry that nobody needs any more, or marks it when only older versions need it.

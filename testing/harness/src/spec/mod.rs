@@ -27,7 +27,7 @@ mod session;
 mod waits;
 
 pub use file::{Level, SpecFile};
-pub use runner::Place;
+pub use runner::{Place, attempt};
 
 use std::path::{Path, PathBuf};
 

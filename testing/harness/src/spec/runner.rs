@@ -48,28 +48,53 @@ struct Runner<'p> {
 
 /// Runs a spec in a fresh database; the answers are those of each step.
 pub(super) fn run(place: &Place, spec: &SpecFile, level: Level) -> Result<Vec<Answer>, String> {
-    let mut waits = Waits::open(place)?;
-    let database = &place.database;
-    for sql in [format!("DROP DATABASE IF EXISTS {database}"), format!("CREATE DATABASE {database}"), format!("USE {database}")] {
-        waits.run(&sql)?;
-    }
-    for sql in &spec.setup {
-        waits.run(sql)?;
-    }
-    let mut runner = Runner { place, level, waits, sessions: BTreeMap::new() };
+    let mut runner = Runner::begin(place, spec, level)?;
     let mut answers = Vec::new();
     for (text, action) in spec.steps() {
         answers.push(runner.step(action).map_err(|e| format!("{text}: {e}"))?);
     }
-    if let Some((name, _)) = runner.sessions.iter().find(|(_, session)| session.pending) {
-        return Err(format!("session {name} still waits at the end"));
-    }
-    runner.sessions.clear();
-    runner.waits.run(&format!("DROP DATABASE {database}"))?;
+    runner.end()?;
     Ok(answers)
 }
 
-impl Runner<'_> {
+/// Runs a spec in a fresh database as far as it can be run: a step of a session that still waits, or of one that has gone, is left out, and has no answer.
+pub fn attempt(place: &Place, spec: &SpecFile, level: Level) -> Result<Vec<Option<Vec<String>>>, String> {
+    let mut runner = Runner::begin(place, spec, level)?;
+    let mut answers = Vec::new();
+    for (text, action) in spec.steps() {
+        let can = match action {
+            Action::Run { session, .. } => !runner.sessions.get(session).is_some_and(|session| session.pending),
+            Action::Await { session } => runner.sessions.get(session).is_some_and(|session| session.pending),
+            Action::Close { session } => runner.sessions.contains_key(session),
+        };
+        answers.push(if can { Some(runner.step(action).map_err(|e| format!("{text}: {e}"))?) } else { None });
+    }
+    runner.end()?;
+    Ok(answers)
+}
+
+impl<'p> Runner<'p> {
+    fn begin(place: &'p Place, spec: &SpecFile, level: Level) -> Result<Runner<'p>, String> {
+        let mut waits = Waits::open(place)?;
+        let database = &place.database;
+        for sql in [format!("DROP DATABASE IF EXISTS {database}"), format!("CREATE DATABASE {database}"), format!("USE {database}")] {
+            waits.run(&sql)?;
+        }
+        for sql in &spec.setup {
+            waits.run(sql)?;
+        }
+        Ok(Runner { place, level, waits, sessions: BTreeMap::new() })
+    }
+
+    /// No session may wait any more.
+    fn end(mut self) -> Result<(), String> {
+        if let Some((name, _)) = self.sessions.iter().find(|(_, session)| session.pending) {
+            return Err(format!("session {name} still waits at the end"));
+        }
+        self.sessions.clear();
+        self.waits.run(&format!("DROP DATABASE {}", self.place.database))
+    }
+
     fn step(&mut self, action: &Action) -> Result<Answer, String> {
         match action {
             Action::Run { session, sql, times } => {
