@@ -14,6 +14,8 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_altiplano");
 const ROWS: u64 = 50_000;
 /// What stood in the table before, between the new rows.
 const OLD_ROWS: u64 = 4_000;
+/// Of its log: when that much is written it has begun, and has most of it to do.
+const BEGUN_SHARE: f64 = 0.03;
 /// A statement may have ended before it was cut off; so often it is tried to hit it.
 const ATTEMPTS: u32 = 8;
 /// Where rows lie that show that the table takes more.
@@ -53,8 +55,10 @@ fn log_head(c: &mut Conn) -> u64 {
 /// When the statement is cut off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Moment {
-    /// It has written such a share of its log.
-    Share(f64),
+    /// It has begun to write.
+    Begun,
+    /// Its rows are in, and its entries in an index wait for a gap that another has locked.
+    Entries,
     /// It has ended, and its transaction has not.
     BeforeCommit,
     /// Its client was told that it is committed.
@@ -170,27 +174,42 @@ impl World {
         self.check(0, false);
     }
 
-    /// Waits until the statement has come so far, and makes durable what it has done by the commit of another. `false` when it ended before.
-    fn reaches(&mut self, client: &Client, share: f64) -> bool {
+    /// Waits until the statement has come so far, and makes durable what it has done by the commit of another. `None` when it ended before; else whoever holds it up.
+    fn reaches(&mut self, client: &Client, moment: Moment) -> Option<Conn> {
         let mut c = self.server.connect();
         c.query_drop("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").expect("set");
-        let wanted = log_head(&mut c) + (self.whole as f64 * share) as u64;
+        let wanted = log_head(&mut c) + (self.whole as f64 * BEGUN_SHARE) as u64;
         client.go();
         let mut ended = false;
         while !ended && log_head(&mut c) < wanted {
             ended = client.told.try_recv().is_ok();
         }
+        let mut holder = self.server.connect();
+        if moment == Moment::Entries && !ended {
+            // Before its entries are in, or not at all: what has them is locked.
+            holder.query_drop("BEGIN").expect("begun");
+            let locked = holder.query_drop("SELECT id FROM d.t FORCE INDEX (a) WHERE a = 500 FOR UPDATE NOWAIT");
+            assert!(locked.as_ref().map_or_else(|error| code(error) == 3572, |()| true), "{locked:?}");
+            ended = locked.is_err();
+            while !ended && number(&mut c, "SELECT COUNT(*) FROM performance_schema.data_lock_waits") == 0 {
+                ended = client.told.try_recv().is_ok();
+            }
+        }
         let begun: Option<u64> = c.query_first("SELECT id FROM d.t FORCE INDEX (PRIMARY) WHERE id % 2 = 0 LIMIT 1").expect("a look");
         self.beside += 1;
         c.query_drop(format!("INSERT INTO d.beside VALUES ({})", self.beside)).expect("another commits");
-        begun.is_some() && !ended && client.told.try_recv().is_err()
+        (begun.is_some() && !ended && client.told.try_recv().is_err()).then_some(holder)
     }
 
     fn kill_once(&mut self, in_transaction: bool, moment: Moment) -> Outcome {
         self.mark += 1;
         let client = Client::start(self, in_transaction, "COMMIT");
+        let mut holder = None;
         let in_time = match moment {
-            Moment::Share(share) => self.reaches(&client, share),
+            Moment::Begun | Moment::Entries => {
+                holder = self.reaches(&client, moment);
+                holder.is_some()
+            }
             Moment::BeforeCommit | Moment::Acknowledged => {
                 client.go();
                 client.told.recv().expect("it ended");
@@ -214,15 +233,18 @@ impl World {
             client.thread.join().expect("a thread")
         };
         assert!(matches!(thread, Ok(()) | Err(0)), "{thread:?}");
+        drop(holder);
         self.server.restart();
         let rolled_back = self.rolled_back_by_this_start();
         let mut c = self.server.connect();
         c.query_drop("SET GLOBAL innodb_flush_log_at_trx_commit = 2").expect("set");
-        until("all is taken back", || number(&mut c, "SELECT COUNT(*) FROM information_schema.innodb_trx") == 0);
         // A consistent read: what was acknowledged is in it, and what was not either all or nothing.
         let rows = number(&mut c, "SELECT COUNT(*) FROM d.t");
         let all = rows == self.old_rows + ROWS;
         assert!(all || rows == self.old_rows, "{rows} rows, {} before", self.old_rows);
+        // It serves while it takes back what it found.
+        c.query_drop("SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED").expect("set");
+        until("all is taken back", || number(&mut c, "SELECT COUNT(*) FROM d.t FORCE INDEX (PRIMARY)") == rows);
         // In a transaction there are two answers; the last one is what counts.
         assert!(all || thread.is_err() || in_transaction && moment == Moment::BeforeCommit, "acknowledged and lost");
         self.check(if all { ROWS } else { 0 }, all && in_transaction);
@@ -287,16 +309,18 @@ impl World {
     }
 
     /// KILL QUERY in the middle: the statement is undone, its transaction stands.
-    fn kill_query(&mut self, in_transaction: bool, share: f64) {
+    fn kill_query(&mut self, in_transaction: bool, moment: Moment) {
         for _ in 0..ATTEMPTS {
             self.mark += 1;
             let client = Client::start(self, in_transaction, "COMMIT");
-            let in_time = self.reaches(&client, share);
+            let holder = self.reaches(&client, moment);
+            let in_time = holder.is_some();
             self.server.connect().query_drop(format!("KILL QUERY {}", client.id)).expect("killed");
             // Before COMMIT: a kill that came too late has nothing to end.
             client.go();
             let outcome = client.thread.join().expect("a thread");
-            println!("in a transaction: {in_transaction}, KILL QUERY: in time {in_time}, client told {outcome:?}");
+            drop(holder);
+            println!("in a transaction: {in_transaction}, KILL QUERY, {moment:?}: in time {in_time}, client told {outcome:?}");
             assert!(matches!(outcome, Ok(()) | Err(1317)), "{outcome:?}");
             self.check(if outcome.is_ok() { ROWS } else { 0 }, in_transaction);
             if in_time && outcome == Err(1317) {
@@ -318,12 +342,13 @@ impl World {
 fn cut_off(by_select: bool, old_rows: u64) {
     let mut world = World::new(by_select, old_rows);
     world.roll_back();
-    for (in_transaction, share) in [(false, 0.1), (false, 0.7), (true, 0.4)] {
-        world.kill(in_transaction, Moment::Share(share));
+    for in_transaction in [false, true] {
+        world.kill(in_transaction, Moment::Begun);
+        world.kill(in_transaction, Moment::Entries);
     }
     world.kill(true, Moment::BeforeCommit);
-    world.kill_query(false, 0.3);
-    world.kill_query(true, 0.7);
+    world.kill_query(false, Moment::Entries);
+    world.kill_query(true, Moment::Begun);
     for in_transaction in [false, true] {
         world.kill_once(in_transaction, Moment::Acknowledged);
     }
