@@ -127,9 +127,11 @@ is "what is left in /etc" "" "$(machine find /etc -name '*altiplano*')"
 # A system that is being made: nothing runs, and it is enabled for when it does.
 from=$(buildah from --pull-never "$image")
 buildah run --isolation chroot -v "$work/debs:/debs:ro" "$from" -- sh -ec 'dpkg -i /debs/altiplano_0.1.0.deb
-    [ -L /etc/systemd/system/multi-user.target.wants/altiplano.service ] && [ ! -e /var/lib/altiplano/data ]
+    [ -L /etc/systemd/system/multi-user.target.wants/altiplano.service ]
+    [ ! -e /var/lib/altiplano/data ]
     apt-get purge -qy altiplano
-    ! getent passwd altiplano && [ ! -L /etc/systemd/system/multi-user.target.wants/altiplano.service ]' >"$work/offline.log" 2>&1 || die "offline: $(tail -3 "$work/offline.log")"
+    [ -z "$(getent passwd altiplano)" ]
+    [ ! -L /etc/systemd/system/multi-user.target.wants/altiplano.service ]' >"$work/offline.log" 2>&1 || die "offline: $(tail -3 "$work/offline.log")"
 buildah rm "$from" >/dev/null
 say "ok: installed and purged where no systemd runs"
 say "all of it, by $(command podman --version), systemd $(buildah run --isolation chroot "$(buildah from --pull-never "$image")" -- systemctl --version | awk 'NR == 1 { print $2 }')"
