@@ -1,9 +1,10 @@
-//! `altiplano sql`, and the bar of a backup, as a person at a terminal meets them: through a pseudo-terminal, against the real server.
+//! `altiplano sql`, and the bars of a backup and of a load, as a person at a terminal meets them: through a pseudo-terminal, against the real server.
 
 use harness::Server;
 use mysql::prelude::Queryable;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 /// What is not there after this long does not come.
 const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
+const COLUMNS: u16 = 80;
 
 /// A client in a terminal of its own.
 struct Terminal {
@@ -34,6 +36,7 @@ impl Terminal {
         unlockpt(&master).expect("unlocked");
         let name = OsString::from_vec(ptsname(&master, Vec::new()).expect("its name").into_bytes());
         let slave = OpenOptions::new().read(true).write(true).open(name).expect("the terminal's other end");
+        tcsetwinsize(&slave, Winsize { ws_row: 24, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 }).expect("its size");
         let child = Command::new(env!("CARGO_BIN_EXE_altiplano"))
             .args(arguments)
             .env_clear()
@@ -75,6 +78,12 @@ impl Terminal {
         let Ok(count) = self.master.read(&mut bytes) else { return false };
         self.shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
         count > 0
+    }
+
+    /// All that it shows until the program ends, and the exit code.
+    fn rest(mut self) -> (String, Option<i32>) {
+        while self.read_more() {}
+        (std::mem::take(&mut self.shown), self.child.wait().expect("it ended").code())
     }
 
     fn end(mut self) -> Option<i32> {
@@ -178,4 +187,97 @@ fn a_backup_shows_how_far_it_is_and_keeps_to_its_rate() {
     // Eight megabytes and what stands around them, but for the last piece, which nobody waits behind.
     let least = Duration::from_secs(u64::from(MEGABYTES) / 4).mul_f64(0.75);
     assert!(begun.elapsed() >= least, "{:?} for {MEGABYTES} MB at 4 MB/s", begun.elapsed());
+}
+
+/// What stands on a terminal at the end of such bytes; panics for control characters that a bar has no use for.
+fn screen(bytes: &str) -> Vec<String> {
+    let (mut lines, mut column) = (vec![String::new()], 0);
+    let mut rest = bytes;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        let line = lines.last_mut().expect("a line");
+        match c {
+            '\r' => column = 0,
+            '\n' => lines.push(String::new()),
+            '\x1b' => {
+                rest = rest.strip_prefix("[K").unwrap_or_else(|| panic!("ESC {rest:?}"));
+                *line = line.chars().take(column).collect();
+            }
+            c => {
+                assert!(!c.is_control(), "{c:?} in {bytes:?}");
+                *line = line.chars().take(column).chain([c]).chain(line.chars().skip(column + 1)).collect();
+                column += 1;
+            }
+        }
+    }
+    lines
+}
+
+type BarShown<'b> = (u32, &'b str, usize, f64, f64);
+
+fn bar(line: &str) -> Option<BarShown<'_>> {
+    let (what, rest) = line.split_once(" [")?;
+    let (bar, far) = rest.split_once("] ")?;
+    let phase = ["warming up", "measuring"].into_iter().find(|phase| far.starts_with(phase))?;
+    let mut words = far.trim_end_matches("\x1b[K")[phase.len()..].split_whitespace();
+    let seconds = words.next()?.parse().ok()?;
+    let rate = words.last()?.strip_suffix("/s")?.parse().ok()?;
+    Some((what.strip_prefix("oltp_point_select x")?.parse().ok()?, phase, bar.matches('#').count(), seconds, rate))
+}
+
+/// Connections, phase, parts of the bar that are full, seconds and rate of what a load shows while it works.
+fn bars(bytes: &str) -> Vec<BarShown<'_>> {
+    bytes.split(['\r', '\n']).filter_map(bar).collect()
+}
+
+#[test]
+fn a_load_shows_how_far_it_is_and_leaves_its_table_alone() {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let home = tempfile::tempdir().expect("a directory");
+    let address = format!("127.0.0.1:{}", server.port());
+    let bench = |verb, more: &[&'static str]| {
+        let all = ["bench", verb, "--server", &address, "--workload", "oltp_point_select", "--tables", "1", "--table-size", "100"];
+        all.iter().chain(more).map(ToString::to_string).collect::<Vec<String>>()
+    };
+    let plain = |arguments: &[String]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_altiplano")).args(arguments).output().expect("runs");
+        let (out, err) = (String::from_utf8(output.stdout).expect("UTF-8"), String::from_utf8(output.stderr).expect("UTF-8"));
+        // Whoever reads a file or a pipe gets lines.
+        assert!((out.clone() + &err).chars().all(|c| c == '\n' || !c.is_control()), "{out:?} {err:?}");
+        (out, err, output.status.code())
+    };
+    assert_eq!(plain(&bench("prepare", &[])).2, Some(0));
+    let arguments = bench("run", &["--connections", "1,2", "--warmup", "0.5", "--seconds", "1.5"]);
+    let (out, err, code) = plain(&arguments);
+    assert!(code == Some(0) && err.is_empty() && out.contains("connections "), "{out:?} {err:?}");
+
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (bytes, code) = Terminal::run(&arguments, home.path()).rest();
+    assert_eq!(code, Some(0), "{bytes}");
+    let bars = bars(&bytes);
+    for connections in [1, 2] {
+        for (phase, seconds) in [("warming up", 0.5), ("measuring", 1.5)] {
+            let shown: Vec<_> = bars.iter().filter(|bar| bar.0 == connections && bar.1 == phase).collect();
+            let text = format!("{phase} with {connections}: {shown:?}\n{bytes:?}");
+            assert!(shown.windows(2).all(|two| two[0].2 <= two[1].2 && two[0].3 <= two[1].3), "it went back: {text}");
+            assert!(shown.iter().all(|bar| bar.3 <= seconds), "{text}");
+            // A busy machine shows fewer, but not one alone for so long.
+            assert!(phase == "warming up" || shown[0].2 < shown[shown.len() - 1].2 && shown.iter().any(|bar| bar.4 > 0.0), "{text}");
+        }
+    }
+    // Nothing of a bar is left, and nothing of the table was taken.
+    let lines = screen(&bytes);
+    assert!(lines[0].starts_with("oltp_point_select on 127.0.0.1:"), "{lines:?}");
+    assert!(lines[1].starts_with("connections "), "{lines:?}");
+    let figures: Vec<&str> = lines[2..].iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(figures, ["1", "2"], "{lines:?}");
+    assert_eq!(lines.last().map(String::as_str), Some(""), "the next prompt has a line of its own: {lines:?}");
+    let mut drawn = bytes.split('\r').map(|line| line.trim_end_matches("\x1b[K")).filter(|line| line.contains(" ["));
+    assert_eq!(drawn.find(|line| line.len() >= usize::from(COLUMNS)), None, "the terminal would break it");
+
+    // An error has a line of its own as well.
+    let refused = ["bench", "run", "--server", &address, "--workload", "oltp_point_select", "--user", "nobody", "--connections", "2"];
+    let (bytes, code) = Terminal::run(&refused, home.path()).rest();
+    let lines = screen(&bytes);
+    assert!(code == Some(1) && lines.len() == 2 && lines[0].contains("nobody") && !lines[0].contains("logging in"), "{lines:?}");
 }

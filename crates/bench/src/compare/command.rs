@@ -173,6 +173,7 @@ impl CompareCommand {
             failed_to_write = self.write(&about.clone().with(so_far)).err();
         };
         let measured = measure(&self.work.workload.name(), &names, &plan, &mut open, &mut told);
+        watcher.borrow_mut().clear();
         if let Some(error) = failed_to_write {
             return Err(error);
         }

@@ -94,6 +94,7 @@ impl SoakCommand {
         };
         let soak = run(&mut load, &mut asking, seconds, &mut keep)?;
         let verdict = soak.verdict();
+        watcher.borrow_mut().clear();
         let written: Vec<String> = outputs.iter().map(|path| path.display().to_string()).collect();
         write!(std::io::stdout(), "{}\n{verdict}\n{}\n", soak.table().text(), written.join(", ")).map_err(|e| format!("stdout: {e}"))?;
         Box::new(load).close()?;
