@@ -457,13 +457,16 @@ impl ScanState {
 #[derive(Default)]
 pub(crate) struct EntryBatch {
     bytes: Vec<u8>,
-    entries: Vec<(usize, usize, usize)>,
+    /// Where each begins, where its primary key does, where it ends; whether it is marked.
+    entries: Vec<(usize, usize, usize, bool)>,
 }
 
 pub(crate) struct Entry<'b> {
     pub(crate) key: &'b [u8],
     pub(crate) user: &'b [u8],
     pub(crate) primary_key: &'b [u8],
+    /// Left behind by its row.
+    pub(crate) marked: bool,
 }
 
 impl EntryBatch {
@@ -481,15 +484,15 @@ impl EntryBatch {
     }
 
     pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let (_, user, _) = Session::entry_parts(key, value)?;
+        let (marked, user, _) = Session::entry_parts(key, value)?;
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
-        self.entries.push((start, start + user.len(), self.bytes.len()));
+        self.entries.push((start, start + user.len(), self.bytes.len(), marked));
         Ok(())
     }
 
     pub(crate) fn entry(&self, no: usize) -> Entry<'_> {
-        let (start, middle, end) = self.entries[no];
-        Entry { key: &self.bytes[start..end], user: &self.bytes[start..middle], primary_key: &self.bytes[middle..end] }
+        let (start, middle, end, marked) = self.entries[no];
+        Entry { key: &self.bytes[start..end], user: &self.bytes[start..middle], primary_key: &self.bytes[middle..end], marked }
     }
 }

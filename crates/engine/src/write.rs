@@ -31,7 +31,7 @@ use crate::write::secondary::{EntryMoves, same_parts};
 use crate::{Error, Result};
 use base::UndoPtr;
 use btree::LeafWrite;
-use lock_manager::LockMode;
+use lock_manager::{Granted, LockKeyRef, LockMode};
 use record::RowRef;
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use std::sync::Arc;
@@ -200,13 +200,17 @@ impl Session {
         };
         if let Some(obstacle) = obstacle {
             let mode = match obstacle {
-                // Of several who wait for a row that goes, each has its gap then: all but one become victims of deadlocks.
+                // Of several who wait for a row that goes, each inherits its gap: all but one become victims of deadlocks.
                 Obstacle::Writer(_) => duplicate.lock().next_key(),
                 Obstacle::Lock if is_there => duplicate.lock(),
                 Obstacle::Lock => LockMode::Exclusive,
             };
             drop(leaf);
-            self.wait_for_row(table.primary().id, key, mode, obstacle, Wait::Block)?;
+            let lock = LockKeyRef { index: table.primary().id, key };
+            if self.wait_for_grant(lock.index, key, mode, obstacle, Wait::Block)? == Some(Granted::New) && mode.has_gap() {
+                // The row has stayed, and nobody asks for its gap.
+                self.engine.locks.release_gap(&self.owner, lock);
+            }
             return Ok(Attempt::Again);
         }
         if is_there {

@@ -188,6 +188,18 @@ impl Session {
 
     /// With no latch held: waits until the obstacle is gone and this session holds the lock. `Ok(false)` when the row is to be skipped.
     pub(crate) fn wait_for_row(&mut self, index: IndexId, key: &[u8], mode: LockMode, obstacle: Obstacle, wait: Wait) -> Result<bool> {
+        self.wait_for_grant(index, key, mode, obstacle, wait).map(|granted| granted.is_some())
+    }
+
+    /// [`Session::wait_for_row`] that tells what was granted.
+    pub(crate) fn wait_for_grant(
+        &mut self,
+        index: IndexId,
+        key: &[u8],
+        mode: LockMode,
+        obstacle: Obstacle,
+        wait: Wait,
+    ) -> Result<Option<Granted>> {
         let lock = LockKeyRef { index, key };
         let policy = match wait {
             Wait::Block | Wait::IfMatches => WaitPolicy::Wait(self.lock_deadline()),
@@ -204,9 +216,9 @@ impl Session {
         match granted {
             Ok(granted) => {
                 self.note_closed(lock, mode, granted);
-                Ok(true)
+                Ok(Some(granted))
             }
-            Err(LockError::WouldBlock) if wait == Wait::SkipLocked => Ok(false),
+            Err(LockError::WouldBlock) if wait == Wait::SkipLocked => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -4,7 +4,9 @@
 //! 1. A row is locked before it is shown, and nothing behind the last row shown is: who wants few rows asks for few at a time.
 //! 2. A scan waits for a row with no latch held, and only before it has shown any: what was shown is dealt with first, so that its reader
 //!    can give back what it does not want.
-//! 3. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
+//! 3. Behind an entry that its row has left, and may not come back to, nothing is locked, whoever has the row; where ranges stay as they were read
+//!    the entry itself is locked, and who brings it back asks for it (`Session::entry_obstacle`).
+//! 4. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
 
 use crate::locks::gap_lock::{planted, reached};
 use crate::locks::row_lock::{Obstacle, RowLock, Wait};
@@ -285,6 +287,9 @@ impl Scan<'_> {
         shown: &mut u64,
         f: &mut impl ShowLocked,
     ) -> Result<std::result::Result<Step, Obstacle>> {
+        if entry.marked && self.session.is_left_behind(table, &table.indexes[self.state.index_no], entry)? {
+            return Ok(Ok(Step::Continue));
+        }
         let has_key = |state: &ScanState, row: RowRef<'_>| has_key(&table.indexes[state.index_no], row, entry.user);
         let step = self.lock_row_of(table, entry, mode, has_key, f)?;
         *shown += u64::from(matches!(step, Ok(Some(_))));

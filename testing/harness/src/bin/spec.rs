@@ -7,7 +7,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let place = match arguments.next().ok_or("usage: spec HOST:PORT FILE|DIRECTORY...".to_owned()).and_then(|at| Place::parse(&at, "specs"))
+    let place = match arguments
+        .next()
+        .ok_or("usage: spec HOST:PORT FILE|DIRECTORY...".to_owned())
+        .and_then(|at| Place::parse(&at, "altiplano_isolation"))
     {
         Ok(place) => place,
         Err(why) => {
