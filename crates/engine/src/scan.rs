@@ -426,9 +426,14 @@ impl ScanState {
         Ok(())
     }
 
+    /// The range as it was asked for.
+    pub(crate) fn whole_range(&self) -> &KeyRange {
+        self.uncut.as_ref().unwrap_or(&self.range)
+    }
+
     /// Whether `key` is in the range as it was asked for, before `place`: nothing comes by it any more.
     pub(crate) fn is_behind(&self, key: &[u8], place: &[u8]) -> bool {
-        let whole = self.uncut.as_ref().unwrap_or(&self.range);
+        let whole = self.whole_range();
         let is_passed = match self.direction {
             Direction::Forward => key < place,
             Direction::Backward => key > place,

@@ -79,7 +79,7 @@ impl Scan<'_> {
             }
             let mut cursor = index.tree.cursor();
             Self::position(&self.state, &mut cursor)?;
-            let mut obstacle: Option<(Vec<u8>, Obstacle, bool)> = None;
+            let mut obstacle: Option<(Vec<u8>, LockMode, Obstacle, bool)> = None;
             let mut stopped = false;
             let mut count = 0;
             // A stretch of rows under the leaf's latch, until one must be waited for.
@@ -92,7 +92,7 @@ impl Scan<'_> {
                 let row = header(value)?;
                 let own_mode = match gaps {
                     // The gap before the first key of the range is not in it.
-                    true if forward && self.state.uncut.is_none() && key == self.state.range.lower => mode,
+                    true if forward && key == self.state.whole_range().lower => mode,
                     true => mode.next_key(),
                     false => mode,
                 };
@@ -127,7 +127,7 @@ impl Scan<'_> {
                         Passed::Gone => continue,
                     },
                     Err(found) => {
-                        obstacle = Some((key.to_vec(), found, gap_is_new));
+                        obstacle = Some((key.to_vec(), own_mode, found, gap_is_new));
                         break;
                     }
                 };
@@ -159,7 +159,7 @@ impl Scan<'_> {
                 self.state.pass(cursor.key().to_vec())?;
                 return Ok(true);
             }
-            let Some((key, found, gap_is_new)) = obstacle else {
+            let Some((key, own_mode, found, gap_is_new)) = obstacle else {
                 if gaps && forward && !planted("range_end_open") {
                     // The gap that the range ends in.
                     let on_one_leaf = cursor.valid() && !cursor.hopped() || planted("no_second_look");
@@ -177,7 +177,6 @@ impl Scan<'_> {
                 return Ok(false);
             };
             drop(cursor);
-            let own_mode = if gaps { mode.next_key() } else { mode };
             let wait_for = |session: &mut Session| session.wait_behind_gap(index.id, &key, own_mode, found, wait, gap_is_new);
             self.state.place = match self.met(&key, shown, wait, wait_for)? {
                 After::DealFirst => return Ok(true),
@@ -241,10 +240,13 @@ impl Scan<'_> {
             for no in 0..batch.len() {
                 self.read_rows_ahead(&table, &batch, no);
                 let entry = batch.entry(no);
+                let row = LockKeyRef { index: table.indexes[0].id, key: entry.primary_key };
+                let mut granted = None;
                 let step = match self.lock_entry(&table, &entry, mode, &mut shown, f)? {
                     Ok(step) => step,
                     Err(obstacle) => match self.met(entry.key, shown, wait, |session| {
-                        session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait)
+                        granted = session.wait_for_grant(row.index, row.key, mode, obstacle, wait)?;
+                        Ok(granted.is_some())
                     })? {
                         After::DealFirst => return Ok(true),
                         After::Passed => Step::Continue,
@@ -262,7 +264,13 @@ impl Scan<'_> {
                                         return Ok(true);
                                     }
                                 }
-                                None => self.state.place = self.state.just_before(entry.key.to_vec()),
+                                None => {
+                                    // The row was asked for what its entry no longer says.
+                                    if entry.marked && granted == Some(Granted::New) {
+                                        self.session.engine.locks.release(&self.session.owner, row);
+                                    }
+                                    self.state.place = self.state.just_before(entry.key.to_vec());
+                                }
                             }
                             continue 'leaf;
                         }

@@ -71,7 +71,15 @@ impl Scan<'_> {
             let step = match looked {
                 Ok(step) => step,
                 Err(obstacle) => match self.met(entry.key, shown, wait, |session| match locked {
-                    true => session.wait_for_row(table.indexes[0].id, entry.primary_key, mode, obstacle, wait),
+                    true => {
+                        let row = LockKeyRef { index: table.indexes[0].id, key: entry.primary_key };
+                        let granted = session.wait_for_grant(row.index, row.key, mode, obstacle, wait)?;
+                        // What is to be known is whether the row comes back to its entry, which is locked.
+                        if entry.marked && granted == Some(Granted::New) {
+                            session.engine.locks.release(&session.owner, row);
+                        }
+                        Ok(granted.is_some())
+                    }
                     false => session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new),
                 })? {
                     After::DealFirst => return Ok(true),
