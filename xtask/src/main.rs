@@ -17,6 +17,8 @@ const USAGE: &str = "usage: cargo xtask <command>
   metamorphic [--server HOST:PORT] ...     TLP and NoREC over connections to that server, or to a new one of ours: [--seed S] [--minutes M | --rounds N] [--relation NAME]
   model [--server HOST:PORT] ...           random definitions and changes beside tables in memory, to that server or to a new one of ours, which is killed now and then:
                                            [--seed S] [--seeds N | --minutes M] [--statements N]
+  schedules --with HOST:PORT ...           random interleavings of three sessions on a server of ours and on that MySQL: who waits, what each is told:
+                                           [--server HOST:PORT] [--seed S] [--minutes M | --schedules N] [--each N] [--all]
   release                                  the program for users (link-time optimisation, profile guidance) and its packages: docs/release.md
   sim                                      the crash simulator: [--seeds N] [--start S] [--minutes M] [--keep-going] [--seed S] [--shrink] [--plant NAME|all]
   tidy                                     crate levels, module documentation, file rules";
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Some("compare") => compare(&arguments[1..]),
         Some("metamorphic") => one_server(&["--package", "differential", "--bin", "metamorphic"], &arguments[1..]),
         Some("model") => one_server(&["--package", "table_model"], &arguments[1..]),
+        Some("schedules") => one_server(&["--package", "differential", "--bin", "schedules"], &arguments[1..]),
         Some("release") => release::run(&arguments[1..]),
         Some("sim") => sim(&arguments[1..]),
         _ => {

@@ -88,7 +88,8 @@ impl Schedule {
     pub fn random(r: &mut Random) -> Schedule {
         let level =
             r.pick(&[Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::RepeatableRead, Level::Serializable]);
-        let setup = tables(r);
+        let child = r.below(3) == 0;
+        let setup = tables(r, child);
         let mut steps = Vec::new();
         if r.below(4) == 0 {
             let other = r.pick(&["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]);
@@ -107,6 +108,7 @@ impl Schedule {
                     r.pick(&["COMMIT", "COMMIT", "ROLLBACK"]).to_owned()
                 }
                 (true, 1) if r.coin() => r.pick(&["SAVEPOINT s", "ROLLBACK TO s"]).to_owned(),
+                _ if child && r.below(3) == 0 => of_child(r),
                 _ => statement(r),
             };
             steps.push(format!("{}: {sql}", SESSIONS[at]));
@@ -116,6 +118,9 @@ impl Schedule {
             steps.extend(SESSIONS.iter().map(|name| format!("{name}: {}", r.pick(&["COMMIT", "ROLLBACK"]))));
         }
         steps.push("a: SELECT id, k, u, v FROM t".to_owned());
+        if child {
+            steps.push("a: SELECT id, p FROM c".to_owned());
+        }
         Schedule { level, setup, steps }
     }
 
@@ -188,8 +193,8 @@ pub fn shrink(ours: &Place, theirs: &Place, schedule: Schedule, signature: &str)
     Ok(small)
 }
 
-/// The tables of a schedule: one with every sort of key, one with a key of two columns.
-fn tables(r: &mut Random) -> Vec<String> {
+/// The tables of a schedule: one with every sort of key, and perhaps one whose rows refer to it.
+fn tables(r: &mut Random, child: bool) -> Vec<String> {
     let keys = r.pick(&["KEY k (k), UNIQUE KEY u (u)", "KEY k (k, v), UNIQUE KEY u (u)", "KEY k (k), UNIQUE KEY u (u, v)"]);
     let mut setup = vec![format!("CREATE TABLE t (id INT PRIMARY KEY, k INT, u INT, v INT NOT NULL DEFAULT 0, {keys})")];
     let rows: Vec<String> = (1..=2 + r.below(5))
@@ -199,8 +204,30 @@ fn tables(r: &mut Random) -> Vec<String> {
         })
         .collect();
     setup.push(format!("INSERT INTO t VALUES {}", rows.join(", ")));
+    if child {
+        let (on_delete, on_update) = (r.pick(&["CASCADE", "SET NULL", "RESTRICT"]), r.pick(&["CASCADE", "RESTRICT"]));
+        let target = r.pick(&["id", "id", "u"]);
+        let target = if target == "u" && keys.ends_with("(u, v)") { "id" } else { target };
+        let actions = format!("ON DELETE {on_delete} ON UPDATE {on_update}");
+        setup.push(format!("CREATE TABLE c (id INT PRIMARY KEY, p INT, KEY p (p), FOREIGN KEY (p) REFERENCES t ({target}) {actions})"));
+        setup.push("INSERT IGNORE INTO c VALUES (1, 10), (2, 20), (3, NULL), (4, 20)".to_owned());
+        setup.push("ANALYZE TABLE c".to_owned());
+    }
     setup.push("ANALYZE TABLE t".to_owned());
     setup
+}
+
+/// One statement about the rows that refer to others.
+fn of_child(r: &mut Random) -> String {
+    let (id, parent) = (1 + r.below(6), value(r));
+    match r.below(8) {
+        0..=2 => format!("INSERT INTO c VALUES ({id}, {parent})"),
+        3 => format!("DELETE FROM c WHERE id = {id}"),
+        4 => format!("UPDATE c SET p = {parent} WHERE id = {id}"),
+        5 => format!("INSERT IGNORE INTO c SELECT id, id FROM t FORCE INDEX (PRIMARY) WHERE id >= {parent}"),
+        6 => format!("SELECT id, p FROM c FORCE INDEX (p) WHERE p = {parent} FOR UPDATE"),
+        _ => format!("SELECT id, p FROM c FORCE INDEX (PRIMARY) WHERE id = {id} FOR SHARE"),
+    }
 }
 
 /// A value that a row may have, or that lies between two.
