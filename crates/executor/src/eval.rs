@@ -355,7 +355,12 @@ impl Exec<'_> {
             Some(number)
                 if !matches!(
                     to,
-                    CastTo::Char { .. } | CastTo::Binary { .. } | CastTo::Date | CastTo::DateTime { .. } | CastTo::Time { .. }
+                    CastTo::Char { .. }
+                        | CastTo::Binary { .. }
+                        | CastTo::Date
+                        | CastTo::DateTime { .. }
+                        | CastTo::Time { .. }
+                        | CastTo::Json
                 ) =>
             {
                 Value::UInt(number)
@@ -375,7 +380,7 @@ impl Exec<'_> {
         };
         match to {
             CastTo::Double | CastTo::Float => self.demand_double(&v, from)?,
-            CastTo::Decimal { .. } => self.demand_decimal(&v)?,
+            CastTo::Decimal { .. } => self.demand_decimal_of(&v, from)?,
             _ => {}
         }
         let context = &*self.context;

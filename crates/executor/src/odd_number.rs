@@ -12,25 +12,6 @@ use planner::typing::{is_told_once, says_nothing_as_number};
 use std::borrow::Cow;
 use types::{Charset, Decimal, SqlMode, Value};
 
-/// What a plan is to tell before it runs: texts that its rows are compared with as numbers and that are none. The other result: whether the first of
-/// them fails it.
-pub fn odd_number_texts(plan: &Plan, params: &[Value], mode: SqlMode) -> (Vec<SqlError>, bool) {
-    let texts = plan.number_texts.iter().filter_map(|text| {
-        let value = match &text.text.kind {
-            ExprKind::Literal(value) => value,
-            ExprKind::Param(n) => params.get(*n as usize)?,
-            _ => return None,
-        };
-        match value {
-            Value::Bytes(shown) if convert::is_odd_number(value) => {
-                Some(codes::truncated_wrong_value(text.kind, String::from_utf8_lossy(shown)))
-            }
-            _ => None,
-        }
-    });
-    (texts.collect(), changes_strictly(plan, mode))
-}
-
 /// The parameters; those that are texts beside columns of whole numbers or decimals are the numbers that they say.
 #[inline]
 pub fn with_numbers<'p>(plan: &Plan, params: &'p [Value]) -> Cow<'p, [Value]> {
@@ -55,7 +36,7 @@ fn numbers_of(plan: &Plan, params: &[Value]) -> Vec<Value> {
 }
 
 /// Whether a plan is of an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
-fn changes_strictly(plan: &Plan, mode: SqlMode) -> bool {
+pub fn changes_strictly(plan: &Plan, mode: SqlMode) -> bool {
     let ignore = match &plan.body {
         Body::Query(_) => return false,
         Body::Insert(insert) => insert.ignore,
@@ -164,6 +145,60 @@ impl Exec<'_> {
         if matches!(v, Value::Bytes(_)) { self.odd_number("DOUBLE", v, of) } else { Ok(()) }
     }
 
+    /// Notes a text that is cast to a decimal, or divided as one, and is none. An empty one is none, either.
+    #[inline]
+    pub fn demand_decimal_of(&mut self, v: &Value, of: &Expr) -> Result<()> {
+        match v {
+            Value::Bytes(text) if convert::is_odd_number(v) || text.trim_ascii().is_empty() => self.no_decimal(text, of),
+            _ => Ok(()),
+        }
+    }
+
+    /// As MySQL: of what is no literal it is told by another number where it does not even begin with a decimal, and then only, if it is computed or long.
+    #[cold]
+    fn no_decimal(&mut self, text: &[u8], of: &Expr) -> Result<()> {
+        let literal = match of.kind {
+            ExprKind::Literal(_) => true,
+            ExprKind::Param(_) => self.plan.lifted,
+            _ => false,
+        };
+        let parsed = Decimal::parse(text);
+        if parsed.consumed == 0 && !literal {
+            let error = codes::truncated_wrong_value_for_field("DECIMAL", "0", "", -1);
+            if self.changes_strictly() {
+                return Err(error.into());
+            }
+            self.warn(error.code, error.message);
+        }
+        let is_held = matches!(of.kind, ExprKind::Slot(_) | ExprKind::UserVariable(_) | ExprKind::Param(_)) && !of.ty.kind.is_blob();
+        if literal || is_held || parsed.overflow { self.truncated("DECIMAL", text) } else { Ok(()) }
+    }
+
+    /// Notes a text that is added up and is no number.
+    #[inline]
+    pub fn demand_addend(&mut self, v: &Value, of: &Expr, distinct: bool) -> Result<()> {
+        match v {
+            Value::Bytes(_) if distinct => self.odd_distinct(v),
+            Value::Bytes(_) => self.odd_number("DOUBLE", v, of),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same of values that are kept apart first: MySQL stores them as DOUBLE.
+    #[cold]
+    fn odd_distinct(&mut self, v: &Value) -> Result<()> {
+        let Value::Bytes(text) = v else { return Ok(()) };
+        if !convert::is_odd_number(v) && !text.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let error = codes::truncated_wrong_value_for_field("DOUBLE", String::from_utf8_lossy(text), "", 1);
+        if self.changes_strictly() {
+            return Err(error.into());
+        }
+        self.warn(error.code, error.message);
+        Ok(())
+    }
+
     /// Notes a value that is no decimal. An empty string is none, either.
     #[inline]
     pub fn demand_decimal(&mut self, v: &Value) -> Result<()> {
@@ -238,7 +273,7 @@ impl Exec<'_> {
                     _ => SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect datetime value: '{}'", shown())),
                 };
                 let bound = judged == Judged::AsParameter;
-                Some(Oddity { error, fatal: literal, strict: bound, unknown: bound })
+                Some(Oddity { error, fatal: literal, strict: true, unknown: bound })
             }
             _ => None,
         }
@@ -280,9 +315,9 @@ impl Exec<'_> {
 enum Judged {
     /// A literal that is none fails every statement, as does a zero where the mode has none.
     AsLiteral,
-    /// What a client bound fails strict changes.
+    /// Nothing is known of what a client bound and is none.
     AsParameter,
-    /// At most a warning.
+    /// It is compared as zero.
     Leniently,
 }
 
