@@ -207,6 +207,11 @@ impl<'c> Binder<'c> {
             Returns::Double => ColumnType::double(),
             Returns::Binary => typing::string(self.string_chars(func, &args) * 4, Collation::Binary),
             Returns::Str => {
+                if func == Func::Quote {
+                    // As MySQL, of which it is text whatever is quoted.
+                    let text = self.connection_collation();
+                    replace(&mut args[0], |e| charsets::text_of_bytes(e, text));
+                }
                 let chars = self.string_chars(func, &args);
                 // What these say of bytes is text.
                 let own = charsets::makes_own_text(func);

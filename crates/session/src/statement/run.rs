@@ -53,6 +53,7 @@ impl ClientSession {
         self.count_statement(&plan.plan.body);
         if let Some(shape) = &plan.shape {
             self.shared().status.count_shape(shape);
+            self.told_status.set(ServerStatus::NO_INDEX_USED, shape.no_index);
             if let Some(logged) = &mut self.logged {
                 logged.add_shape(shape);
             }
