@@ -231,6 +231,9 @@ impl Exec<'_> {
                         self.eval_row(operand, &mut row)?;
                     }
                     self.eval_row(item, &mut candidate)?;
+                    if has_text_beside_moment(operand, item) {
+                        self.note_moments_in_rows((&row, operand), (&candidate, item), collations)?;
+                    }
                     match convert::compare_rows(CmpOp::Eq, &row, &candidate, collations, &*self.context) {
                         Value::Int(1) => return Ok(Value::bool(!*negated)),
                         Value::Null => unknown = true,
@@ -243,6 +246,9 @@ impl Exec<'_> {
                 let (mut x, mut y) = (Vec::new(), Vec::new());
                 self.eval_row(a, &mut x)?;
                 self.eval_row(b, &mut y)?;
+                if has_text_beside_moment(a, b) {
+                    self.note_moments_in_rows((&x, a), (&y, b), collations)?;
+                }
                 Ok(convert::compare_rows(*op, &x, &y, collations, &*self.context))
             }
             ExprKind::Like { operand, pattern, escape, negated, collation } => {
@@ -607,6 +613,12 @@ impl Exec<'_> {
         self.demand_double(&v, e)?;
         Ok(if v.is_null() { None } else { Some(convert::to_f64(&v, &*self.context)) })
     }
+}
+
+/// Whether texts are compared with dates in two rows.
+fn has_text_beside_moment(a: &[Expr], b: &[Expr]) -> bool {
+    let is_text = |e: &Expr| planner::typing::is_string_class(&e.ty);
+    a.iter().zip(b).any(|(x, y)| is_text(x) && y.ty.kind.has_date() || x.ty.kind.has_date() && is_text(y))
 }
 
 /// A value's text, which is not copied where the value is one.

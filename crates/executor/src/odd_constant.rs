@@ -8,6 +8,7 @@ use crate::value_now::value_now;
 use mysql_error::{SqlError, Warning, codes};
 use planner::expr::ExprKind;
 use planner::plan::{Plan, ToldAs};
+use std::borrow::Cow;
 use types::{ColumnType, SqlMode, StoreContext, TypeKind, Value};
 
 /// What a plan is to tell before it runs.
@@ -18,9 +19,9 @@ pub fn odd_constants(plan: &Plan, params: &[Value], context: &dyn StatementConte
     let mut warnings = Vec::new();
     for told in &plan.told_constants {
         let value = match &told.value.kind {
-            ExprKind::Literal(value) => Some(value.clone()),
-            ExprKind::Param(n) => params.get(*n as usize).cloned(),
-            _ => value_now(&told.value, params, context, planner::stack_address()),
+            ExprKind::Literal(value) => Some(Cow::Borrowed(value)),
+            ExprKind::Param(n) => params.get(*n as usize).map(Cow::Borrowed),
+            _ => value_now(&told.value, params, context, planner::stack_address()).map(Cow::Owned),
         };
         let Some(value) = value else { continue };
         if let Some(error) = odd(&value, &told.told_as, context, &mut warnings) {
@@ -56,9 +57,14 @@ fn odd(value: &Value, told_as: &ToldAs, context: &dyn StatementContext, notes: &
     }
 }
 
-/// What is wrong with a number beside a column of dates or times: what storing it there would say. Zero is a number, and
+/// What is wrong with a text beside a column of dates or times that is one with something behind it, or a number: what storing it there would say. Zero is a number, and
 /// the thirtieth of February is compared as such.
 fn odd_moment(value: &Value, ty: &ColumnType, column: &str, context: &dyn StatementContext, notes: &mut Vec<Warning>) -> Option<SqlError> {
+    if let Value::Bytes(text) = value {
+        // What is none at all is told of where it is compared.
+        let is_cut = types::parse_datetime_full(text, SqlMode::NONE).is_some_and(|parsed| parsed.truncated);
+        return if is_cut { cut_moment(text, ty, column) } else { None };
+    }
     if value.is_null() || convert::truth(value) == Some(false) {
         return None;
     }
@@ -72,4 +78,11 @@ fn odd_moment(value: &Value, ty: &ColumnType, column: &str, context: &dyn Statem
         warnings: notes,
     };
     types::store_convert(value.clone(), ty, &mut store).err()
+}
+
+#[cold]
+fn cut_moment(text: &[u8], ty: &ColumnType, column: &str) -> Option<SqlError> {
+    let kind = if ty.kind == TypeKind::Date { "date" } else { "datetime" };
+    let error = codes::truncated_wrong_value_for_field(kind, String::from_utf8_lossy(text), column, 1);
+    Some(SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, error.message))
 }

@@ -10,7 +10,8 @@ use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::{is_told_once, says_nothing_as_number};
 use std::borrow::Cow;
-use types::{Charset, Decimal, SqlMode, Value};
+use std::cmp::Ordering;
+use types::{Charset, Collation, Decimal, SqlMode, Value};
 
 /// The parameters; those that are texts beside columns of whole numbers or decimals are the numbers that they say.
 #[inline]
@@ -235,8 +236,8 @@ impl Exec<'_> {
                 convert::is_odd_number(&Value::from(&text[..]))
             }
             Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
-                let is_moment = |mode| types::parse_datetime(text, mode).is_some();
-                !is_moment(SqlMode::NONE) || constant && !is_moment(self.context.sql_mode())
+                !is_whole_moment(text, if constant { SqlMode::NONE } else { self.context.sql_mode() })
+                    || constant && types::parse_datetime(text, self.context.sql_mode()).is_none()
             }
             _ => false,
         }
@@ -262,10 +263,22 @@ impl Exec<'_> {
             Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
                 let judged = self.judged(of, alone);
                 let literal = judged == Judged::AsLiteral;
-                if types::parse_datetime(text, if literal { self.context.sql_mode() } else { SqlMode::NONE }).is_some() {
+                let fits = match judged {
+                    Judged::AsLiteral => types::parse_datetime(text, self.context.sql_mode()).is_some(),
+                    Judged::AsParameter => types::parse_datetime(text, SqlMode::NONE).is_some(),
+                    // One constant of several may be a zero.
+                    Judged::Leniently => is_whole_moment(text, if of.is_settled() { SqlMode::NONE } else { self.context.sql_mode() }),
+                };
+                if fits {
                     return None;
                 }
+                let cut = types::parse_datetime_full(text, SqlMode::NONE).filter(|parsed| parsed.truncated);
                 let error = match other {
+                    _ if let Some(cut) = cut
+                        && judged == Judged::Leniently =>
+                    {
+                        codes::truncated_wrong_value(if cut.has_time { "datetime" } else { "date" }, shown())
+                    }
                     Value::Date(_) if literal => codes::wrong_value("DATE", shown()),
                     Value::Date(_) => codes::truncated_wrong_value("date", shown()),
                     Value::DateTime(_) if literal => codes::wrong_value("DATETIME", shown()),
@@ -292,6 +305,25 @@ impl Exec<'_> {
         }
     }
 
+    /// Tells of texts that are no dates among two rows, as far as these are compared: to the first pair that is not equal.
+    pub fn note_moments_in_rows(&mut self, a: (&[Value], &[Expr]), b: (&[Value], &[Expr]), collations: &[Collation]) -> Result<()> {
+        let is_text_beside_moment = |x: &Value, y: &Value| match (x, y) {
+            (Value::Bytes(_), other) | (other, Value::Bytes(_)) => {
+                matches!(other, Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_))
+            }
+            _ => false,
+        };
+        for ((x, of_x), ((y, of_y), collation)) in a.0.iter().zip(a.1).zip(b.0.iter().zip(b.1).zip(collations)) {
+            if is_text_beside_moment(x, y) {
+                self.note_pair(x, of_x, y, of_y)?;
+            }
+            if convert::compare(x, y, *collation, &*self.context) != Some(Ordering::Equal) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Tells of a value and an end of the range that it is looked for in.
     #[inline]
     pub fn note_bound(&mut self, v: &Value, of: &Expr, end: &Value, of_end: &Expr) -> Result<()> {
@@ -308,6 +340,11 @@ impl Exec<'_> {
         let odd = self.odd_pair(x, of_x, y, of_y, false);
         self.tell_odd(odd).map(drop)
     }
+}
+
+/// Whether a text is a date, or a moment, to its end. Almost all that are asked for are.
+fn is_whole_moment(text: &[u8], mode: SqlMode) -> bool {
+    types::parse_datetime_full(text, mode).is_some_and(|parsed| !parsed.truncated)
 }
 
 /// By what a text is judged that is compared with a date.

@@ -1,6 +1,7 @@
 //! Constants that are told of before a plan runs, where they are none of what they are compared with ([`Plan::told_constants`](crate::Plan)).
 
 use crate::binder::Binder;
+use crate::conditions::is_moment_column;
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{ToldAs, ToldConstant};
 use crate::typing;
@@ -31,10 +32,10 @@ impl Binder<'_> {
         self.note_moment_number(b, a, of_a);
     }
 
-    /// A number that is compared with a column of dates or times.
+    /// A number, or a text that may be more than a date, that is compared with a column of dates or times.
     pub(super) fn note_moment_number(&mut self, number: &Expr, column: &Expr, written: &ast::Expr<'_>) {
         if let ast::ExprKind::Column(name) = written.kind
-            && self.is_told_beside_moments(number, column)
+            && (self.is_told_beside_moments(number, column) || self.is_text_beside_moments(number, column))
         {
             let told_as = ToldAs::Moment(column.ty.clone(), name.column.into());
             self.told_constants.push(ToldConstant { value: number.clone(), told_as });
@@ -58,6 +59,15 @@ impl Binder<'_> {
             let told_as = ToldAs::ListedMoment(column.ty.clone());
             self.told_constants.push(ToldConstant { value: number.clone(), told_as });
         }
+    }
+
+    fn is_text_beside_moments(&self, text: &Expr, column: &Expr) -> bool {
+        let is_literal = match text.kind {
+            ExprKind::Literal(_) => true,
+            ExprKind::Param(n) => self.is_lifted(n),
+            _ => false,
+        };
+        is_moment_column(column) && is_literal && typing::is_string_class(&text.ty) && !text.ty.unsigned
     }
 
     /// What a client binds and what variables hold is not told of, as in MySQL where no index is looked into.
