@@ -259,7 +259,7 @@ impl Rows<'_> {
         } else if is_covering(self.plan, t) {
             extra.insert(0, "Using index".into());
         }
-        if let Access::Full { backward: true } | Access::Index { backward: true, .. } = &t.access {
+        if let Access::Full { backward: true, .. } | Access::Index { backward: true, .. } = &t.access {
             extra.insert(0, "Backward index scan".into());
         }
         if t.filter.is_some() && !(access == "const" || access == "eq_ref") {

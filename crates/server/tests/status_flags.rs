@@ -57,6 +57,10 @@ fn replies_tell_of_indexes_columns_and_databases() {
     for (sql, whole) in [
         ("SELECT * FROM t", true),
         ("SELECT * FROM t WHERE id = 1", false),
+        ("SELECT * FROM t ORDER BY id LIMIT 1", false),
+        ("SELECT * FROM t ORDER BY id DESC", false),
+        ("SELECT * FROM t ORDER BY c", true),
+        ("SELECT MAX(id) FROM t", false),
         ("SELECT * FROM t WHERE c = 1", true),
         ("SELECT * FROM t WHERE b = 1", false),
         ("SELECT x.c FROM t x JOIN t y ON y.c = x.c WHERE x.id = 1", true),
