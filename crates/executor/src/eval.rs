@@ -231,7 +231,8 @@ impl Exec<'_> {
                         self.eval_row(operand, &mut row)?;
                     }
                     self.eval_row(item, &mut candidate)?;
-                    if has_text_beside_moment(operand, item) {
+                    // Beside a text MySQL takes a list of several types otherwise.
+                    if operand.iter().zip(item).any(|(x, y)| x.ty.kind.has_date() && is_text(y)) {
                         self.note_moments_in_rows((&row, operand), (&candidate, item), collations)?;
                     }
                     match convert::compare_rows(CmpOp::Eq, &row, &candidate, collations, &*self.context) {
@@ -617,8 +618,11 @@ impl Exec<'_> {
 
 /// Whether texts are compared with dates in two rows.
 fn has_text_beside_moment(a: &[Expr], b: &[Expr]) -> bool {
-    let is_text = |e: &Expr| planner::typing::is_string_class(&e.ty);
     a.iter().zip(b).any(|(x, y)| is_text(x) && y.ty.kind.has_date() || x.ty.kind.has_date() && is_text(y))
+}
+
+fn is_text(e: &Expr) -> bool {
+    planner::typing::is_string_class(&e.ty)
 }
 
 /// A value's text, which is not copied where the value is one.

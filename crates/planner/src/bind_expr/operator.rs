@@ -176,7 +176,10 @@ impl<'c> Binder<'c> {
             let nothing = || Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
             let (own_x, own_y) = members_beside_numbers(std::mem::replace(x, nothing()), std::mem::replace(y, nothing()));
             collations.push(self.collation_of(&[&own_x, &own_y])?);
-            self.note_moment_numbers((&own_x, of_x), (&own_y, of_y));
+            if op == CmpOp::Eq {
+                // As MySQL, which takes it for the comparisons of its parts.
+                self.note_moment_numbers((&own_x, of_x), (&own_y, of_y));
+            }
             let (own_x, own_y) = match op {
                 CmpOp::Eq => {
                     let own_y = temporal_constant(own_y, &own_x);
@@ -277,9 +280,6 @@ impl<'c> Binder<'c> {
                 let mut numbers = Vec::with_capacity(row.len());
                 for ((e, of), o) in row.into_iter().zip(*items).zip(&operand) {
                     let told = self.told_constants.len();
-                    if several {
-                        self.note_listed_moment(&e, o);
-                    }
                     // As in a list of several values.
                     let e = if several && o.ty.is_year_column() { e } else { temporal_constant(e, o) };
                     numbers.push(self.number_constant(e, of, o));

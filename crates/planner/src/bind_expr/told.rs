@@ -49,15 +49,8 @@ impl Binder<'_> {
         }
         let is_null = |e: &Expr| e.ty.kind == TypeKind::Null;
         if column.ty.kind != TypeKind::Date && list.iter().all(|e| is_null(e) || self.is_told_beside_moments(e, column)) {
-            list.iter().for_each(|number| self.note_listed_moment(number, column));
-        }
-    }
-
-    /// A number of several that a column of dates or times is compared with.
-    pub(super) fn note_listed_moment(&mut self, number: &Expr, column: &Expr) {
-        if self.is_told_beside_moments(number, column) {
-            let told_as = ToldAs::ListedMoment(column.ty.clone());
-            self.told_constants.push(ToldConstant { value: number.clone(), told_as });
+            let told = |value: &Expr| ToldConstant { value: value.clone(), told_as: ToldAs::ListedMoment(column.ty.clone()) };
+            self.told_constants.extend(list.iter().filter(|e| !is_null(e)).map(told));
         }
     }
 
