@@ -263,6 +263,7 @@ impl<'a> Exec<'a> {
                 *so_far = Some(both.ok_or_else(codes::invalid_bitwise_operands_size)?);
             }
             Sum::Variance { count, mean, squares } => {
+                self.demand_addend(&v, &a.args[0], a.distinct)?;
                 let x = convert::to_f64(&v, &*self.context);
                 *count += 1;
                 let delta = x - *mean;
@@ -271,6 +272,7 @@ impl<'a> Exec<'a> {
             }
             Sum::Concat(_) | Sum::Documents(_) => {}
             sum => {
+                self.demand_addend(&v, &a.args[0], a.distinct)?;
                 let Some(n) = number(&v, &*self.context) else { return Ok(()) };
                 add_number(sum, n)?;
             }

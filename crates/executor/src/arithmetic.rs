@@ -235,10 +235,10 @@ impl Exec<'_> {
                 self.arith(op, &Value::UInt(x), &Value::UInt(y), e)
             }
             Err(Fault::NotANumber) => {
-                let kind = if op == ArithOp::IntDiv { "DECIMAL" } else { "DOUBLE" };
                 let (of_a, of_b) = operands(e);
-                self.odd_number(kind, a, of_a)?;
-                self.odd_number(kind, b, of_b)?;
+                for (v, of) in [(a, of_a), (b, of_b)] {
+                    if op == ArithOp::IntDiv { self.demand_decimal_of(v, of)? } else { self.odd_number("DOUBLE", v, of)? }
+                }
                 self.arith(op, &lenient(a), &lenient(b), e)
             }
         }

@@ -231,6 +231,10 @@ impl Exec<'_> {
                         self.eval_row(operand, &mut row)?;
                     }
                     self.eval_row(item, &mut candidate)?;
+                    // Beside a text MySQL takes a list of several types otherwise.
+                    if operand.iter().zip(item).any(|(x, y)| x.ty.kind.has_date() && is_text(y)) {
+                        self.note_moments_in_rows((&row, operand), (&candidate, item), collations)?;
+                    }
                     match convert::compare_rows(CmpOp::Eq, &row, &candidate, collations, &*self.context) {
                         Value::Int(1) => return Ok(Value::bool(!*negated)),
                         Value::Null => unknown = true,
@@ -243,6 +247,9 @@ impl Exec<'_> {
                 let (mut x, mut y) = (Vec::new(), Vec::new());
                 self.eval_row(a, &mut x)?;
                 self.eval_row(b, &mut y)?;
+                if has_text_beside_moment(a, b) {
+                    self.note_moments_in_rows((&x, a), (&y, b), collations)?;
+                }
                 Ok(convert::compare_rows(*op, &x, &y, collations, &*self.context))
             }
             ExprKind::Like { operand, pattern, escape, negated, collation } => {
@@ -355,7 +362,12 @@ impl Exec<'_> {
             Some(number)
                 if !matches!(
                     to,
-                    CastTo::Char { .. } | CastTo::Binary { .. } | CastTo::Date | CastTo::DateTime { .. } | CastTo::Time { .. }
+                    CastTo::Char { .. }
+                        | CastTo::Binary { .. }
+                        | CastTo::Date
+                        | CastTo::DateTime { .. }
+                        | CastTo::Time { .. }
+                        | CastTo::Json
                 ) =>
             {
                 Value::UInt(number)
@@ -375,7 +387,7 @@ impl Exec<'_> {
         };
         match to {
             CastTo::Double | CastTo::Float => self.demand_double(&v, from)?,
-            CastTo::Decimal { .. } => self.demand_decimal(&v)?,
+            CastTo::Decimal { .. } => self.demand_decimal_of(&v, from)?,
             _ => {}
         }
         let context = &*self.context;
@@ -602,6 +614,15 @@ impl Exec<'_> {
         self.demand_double(&v, e)?;
         Ok(if v.is_null() { None } else { Some(convert::to_f64(&v, &*self.context)) })
     }
+}
+
+/// Whether texts are compared with dates in two rows.
+fn has_text_beside_moment(a: &[Expr], b: &[Expr]) -> bool {
+    a.iter().zip(b).any(|(x, y)| is_text(x) && y.ty.kind.has_date() || x.ty.kind.has_date() && is_text(y))
+}
+
+fn is_text(e: &Expr) -> bool {
+    planner::typing::is_string_class(&e.ty)
 }
 
 /// A value's text, which is not copied where the value is one.

@@ -36,6 +36,7 @@ mod json_table;
 pub mod locales;
 mod locking;
 mod memory;
+mod odd_constant;
 mod odd_number;
 mod output;
 mod run;
@@ -68,6 +69,6 @@ pub use execute::{Changes, Outcome, RowConsumer, evaluate, execute, execute_load
 pub use foreign_keys::reference_key;
 pub use functions::{crc32, format_bytes};
 pub use memory::{Memory, STATEMENT_BYTES_MAX};
-pub use odd_number::odd_number_texts;
+pub use odd_constant::odd_constants;
 pub use run::Result;
 pub use value_now::value_now;

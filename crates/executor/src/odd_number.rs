@@ -10,26 +10,8 @@ use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::{is_told_once, says_nothing_as_number};
 use std::borrow::Cow;
-use types::{Charset, Decimal, SqlMode, Value};
-
-/// What a plan is to tell before it runs: texts that its rows are compared with as numbers and that are none. The other result: whether the first of
-/// them fails it.
-pub fn odd_number_texts(plan: &Plan, params: &[Value], mode: SqlMode) -> (Vec<SqlError>, bool) {
-    let texts = plan.number_texts.iter().filter_map(|text| {
-        let value = match &text.text.kind {
-            ExprKind::Literal(value) => value,
-            ExprKind::Param(n) => params.get(*n as usize)?,
-            _ => return None,
-        };
-        match value {
-            Value::Bytes(shown) if convert::is_odd_number(value) => {
-                Some(codes::truncated_wrong_value(text.kind, String::from_utf8_lossy(shown)))
-            }
-            _ => None,
-        }
-    });
-    (texts.collect(), changes_strictly(plan, mode))
-}
+use std::cmp::Ordering;
+use types::{Charset, Collation, Decimal, SqlMode, Value};
 
 /// The parameters; those that are texts beside columns of whole numbers or decimals are the numbers that they say.
 #[inline]
@@ -55,7 +37,7 @@ fn numbers_of(plan: &Plan, params: &[Value]) -> Vec<Value> {
 }
 
 /// Whether a plan is of an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
-fn changes_strictly(plan: &Plan, mode: SqlMode) -> bool {
+pub fn changes_strictly(plan: &Plan, mode: SqlMode) -> bool {
     let ignore = match &plan.body {
         Body::Query(_) => return false,
         Body::Insert(insert) => insert.ignore,
@@ -164,6 +146,60 @@ impl Exec<'_> {
         if matches!(v, Value::Bytes(_)) { self.odd_number("DOUBLE", v, of) } else { Ok(()) }
     }
 
+    /// Notes a text that is cast to a decimal, or divided as one, and is none. An empty one is none, either.
+    #[inline]
+    pub fn demand_decimal_of(&mut self, v: &Value, of: &Expr) -> Result<()> {
+        match v {
+            Value::Bytes(text) if convert::is_odd_number(v) || text.trim_ascii().is_empty() => self.no_decimal(text, of),
+            _ => Ok(()),
+        }
+    }
+
+    /// As MySQL: of what is no literal it is told by another number where it does not even begin with a decimal, and then only, if it is computed or long.
+    #[cold]
+    fn no_decimal(&mut self, text: &[u8], of: &Expr) -> Result<()> {
+        let literal = match of.kind {
+            ExprKind::Literal(_) => true,
+            ExprKind::Param(_) => self.plan.lifted,
+            _ => false,
+        };
+        let parsed = Decimal::parse(text);
+        if parsed.consumed == 0 && !literal {
+            let error = codes::truncated_wrong_value_for_field("DECIMAL", "0", "", -1);
+            if self.changes_strictly() {
+                return Err(error.into());
+            }
+            self.warn(error.code, error.message);
+        }
+        let is_held = matches!(of.kind, ExprKind::Slot(_) | ExprKind::UserVariable(_) | ExprKind::Param(_)) && !of.ty.kind.is_blob();
+        if literal || is_held || parsed.overflow { self.truncated("DECIMAL", text) } else { Ok(()) }
+    }
+
+    /// Notes a text that is added up and is no number.
+    #[inline]
+    pub fn demand_addend(&mut self, v: &Value, of: &Expr, distinct: bool) -> Result<()> {
+        match v {
+            Value::Bytes(_) if distinct => self.odd_distinct(v),
+            Value::Bytes(_) => self.odd_number("DOUBLE", v, of),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same of values that are kept apart first: MySQL stores them as DOUBLE.
+    #[cold]
+    fn odd_distinct(&mut self, v: &Value) -> Result<()> {
+        let Value::Bytes(text) = v else { return Ok(()) };
+        if !convert::is_odd_number(v) && !text.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let error = codes::truncated_wrong_value_for_field("DOUBLE", String::from_utf8_lossy(text), "", 1);
+        if self.changes_strictly() {
+            return Err(error.into());
+        }
+        self.warn(error.code, error.message);
+        Ok(())
+    }
+
     /// Notes a value that is no decimal. An empty string is none, either.
     #[inline]
     pub fn demand_decimal(&mut self, v: &Value) -> Result<()> {
@@ -200,8 +236,8 @@ impl Exec<'_> {
                 convert::is_odd_number(&Value::from(&text[..]))
             }
             Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
-                let is_moment = |mode| types::parse_datetime(text, mode).is_some();
-                !is_moment(SqlMode::NONE) || constant && !is_moment(self.context.sql_mode())
+                !is_whole_moment(text, if constant { SqlMode::NONE } else { self.context.sql_mode() })
+                    || constant && types::parse_datetime(text, self.context.sql_mode()).is_none()
             }
             _ => false,
         }
@@ -227,10 +263,22 @@ impl Exec<'_> {
             Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) => {
                 let judged = self.judged(of, alone);
                 let literal = judged == Judged::AsLiteral;
-                if types::parse_datetime(text, if literal { self.context.sql_mode() } else { SqlMode::NONE }).is_some() {
+                let fits = match judged {
+                    Judged::AsLiteral => types::parse_datetime(text, self.context.sql_mode()).is_some(),
+                    Judged::AsParameter => types::parse_datetime(text, SqlMode::NONE).is_some(),
+                    // One constant of several may be a zero.
+                    Judged::Leniently => is_whole_moment(text, if of.is_settled() { SqlMode::NONE } else { self.context.sql_mode() }),
+                };
+                if fits {
                     return None;
                 }
+                let cut = types::parse_datetime_full(text, SqlMode::NONE).filter(|parsed| parsed.truncated);
                 let error = match other {
+                    _ if let Some(cut) = cut
+                        && judged == Judged::Leniently =>
+                    {
+                        codes::truncated_wrong_value(if cut.has_time { "datetime" } else { "date" }, shown())
+                    }
                     Value::Date(_) if literal => codes::wrong_value("DATE", shown()),
                     Value::Date(_) => codes::truncated_wrong_value("date", shown()),
                     Value::DateTime(_) if literal => codes::wrong_value("DATETIME", shown()),
@@ -238,7 +286,7 @@ impl Exec<'_> {
                     _ => SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect datetime value: '{}'", shown())),
                 };
                 let bound = judged == Judged::AsParameter;
-                Some(Oddity { error, fatal: literal, strict: bound, unknown: bound })
+                Some(Oddity { error, fatal: literal, strict: true, unknown: bound })
             }
             _ => None,
         }
@@ -255,6 +303,25 @@ impl Exec<'_> {
                 Ok(odd.unknown)
             }
         }
+    }
+
+    /// Tells of texts that are no dates among two rows, as far as these are compared: to the first pair that is not equal.
+    pub fn note_moments_in_rows(&mut self, a: (&[Value], &[Expr]), b: (&[Value], &[Expr]), collations: &[Collation]) -> Result<()> {
+        let is_text_beside_moment = |x: &Value, y: &Value| match (x, y) {
+            (Value::Bytes(_), other) | (other, Value::Bytes(_)) => {
+                matches!(other, Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_))
+            }
+            _ => false,
+        };
+        for ((x, of_x), ((y, of_y), collation)) in a.0.iter().zip(a.1).zip(b.0.iter().zip(b.1).zip(collations)) {
+            if is_text_beside_moment(x, y) {
+                self.note_pair(x, of_x, y, of_y)?;
+            }
+            if convert::compare(x, y, *collation, &*self.context) != Some(Ordering::Equal) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Tells of a value and an end of the range that it is looked for in.
@@ -275,14 +342,19 @@ impl Exec<'_> {
     }
 }
 
+/// Whether a text is a date, or a moment, to its end. Almost all that are asked for are.
+fn is_whole_moment(text: &[u8], mode: SqlMode) -> bool {
+    types::parse_datetime_full(text, mode).is_some_and(|parsed| !parsed.truncated)
+}
+
 /// By what a text is judged that is compared with a date.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Judged {
     /// A literal that is none fails every statement, as does a zero where the mode has none.
     AsLiteral,
-    /// What a client bound fails strict changes.
+    /// Nothing is known of what a client bound and is none.
     AsParameter,
-    /// At most a warning.
+    /// It is compared as zero.
     Leniently,
 }
 

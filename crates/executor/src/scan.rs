@@ -66,7 +66,7 @@ impl<'a> Exec<'a> {
     /// Runs a table node.
     pub fn run_table(&mut self, node: &'a TableNode, next: Next<'_, 'a>) -> Result<Flow> {
         match &node.access {
-            Access::Full { backward } => self.scan(node, 0, KeyRange::all(), *backward, next),
+            Access::Full { backward, .. } => self.scan(node, 0, KeyRange::all(), *backward, next),
             Access::Index { index, ranges: None, backward, .. } => self.scan(node, *index as usize, KeyRange::all(), *backward, next),
             Access::Index { index, ranges: Some(spec), backward, unique, .. } => {
                 let index_no = *index as usize;

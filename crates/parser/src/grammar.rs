@@ -123,6 +123,8 @@ pub(crate) struct Parser<'a> {
     pub param_count: u32,
     /// See [`Parsed::reads_conditions`].
     pub reads_conditions: bool,
+    /// The definition that is read is a column's new one, of ALTER TABLE.
+    pub changes_column: bool,
     /// The text is a definition's: earlier versions left parentheses out that are asked for elsewhere.
     pub stored: bool,
     lifter: Option<Lifter>,
@@ -144,6 +146,7 @@ impl<'a> Parser<'a> {
             select_depth: 0,
             param_count: 0,
             reads_conditions: false,
+            changes_column: false,
             stored: false,
             lifter,
             into: None,

@@ -7,6 +7,7 @@ mod document;
 mod function;
 mod literal;
 mod operator;
+mod told;
 mod window;
 
 use crate::bind_expr::operator::comparison;
@@ -170,9 +171,13 @@ impl<'c> Binder<'c> {
                 let collation = self.collation_for(&[&operand, &low, &high], "between")?;
                 charsets::under(collation, [&mut operand, &mut low, &mut high]);
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
+                self.note_moment_number(&low, &operand, expr);
+                self.note_moment_number(&high, &operand, expr);
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
+                let told = self.told_constants.len();
                 let low = self.number_constant(low, low_written, &operand);
                 let high = self.number_constant(high, high_written, &operand);
+                self.tell_of_doubles(told);
                 let kind = ExprKind::Between { operand: Box::new(operand), low: Box::new(low), high: Box::new(high), negated, collation };
                 Expr { kind, ty: bool_type(null) }
             }

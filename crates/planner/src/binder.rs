@@ -475,8 +475,8 @@ pub struct Binder<'c> {
     pub assigns_insert_id: bool,
     /// See [`crate::Plan`]'s field.
     pub drifts: Cell<bool>,
-    /// Texts that are compared with numbers: see [`crate::plan::Plan::number_texts`].
-    pub number_texts: Vec<crate::plan::NumberText>,
+    /// See [`crate::Plan`]'s field.
+    pub told_constants: Vec<crate::plan::ToldConstant>,
     /// See [`crate::plan::Plan::exact_params`].
     pub exact_params: Vec<(u32, bool)>,
     /// What the statement touches.
@@ -540,7 +540,7 @@ impl<'c> Binder<'c> {
             assigned_variables: Vec::new(),
             assigns_insert_id: false,
             drifts: Cell::new(false),
-            number_texts: Vec::new(),
+            told_constants: Vec::new(),
             exact_params: Vec::new(),
             accesses: Default::default(),
             warnings: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::expr::{CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::Func;
-use crate::typing::is_number;
+use crate::typing::{is_number, is_string_class};
 use crate::widths;
 use types::{Collation, ColumnType, SqlMode, TypeKind, Value};
 
@@ -66,10 +66,10 @@ pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
                 year @ Value::UInt(_) => Expr::literal(year, ColumnType::bigint_unsigned().not_null()),
                 value => Expr::literal(value, constant.ty),
             },
-            ExprKind::Param(_) => {
-                let ty = constant.ty.clone();
-                Expr { kind: ExprKind::Func(Func::YearOperand, vec![constant]), ty }
-            }
+            ExprKind::Param(_) => operand(Func::YearOperand, constant),
+            // As MySQL, in which a variable's decimal is none.
+            ExprKind::UserVariable(_) if constant.ty.kind == TypeKind::Decimal => constant,
+            _ if constant.is_settled() && may_be_year(&constant.ty) => operand(Func::YearOperand, constant),
             _ => constant,
         };
     }
@@ -89,24 +89,33 @@ pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
     }
 }
 
+/// A constant that becomes what the function makes of it when it is asked.
+fn operand(func: Func, constant: Expr) -> Expr {
+    let ty = constant.ty.clone();
+    Expr { kind: ExprKind::Func(func, vec![constant]), ty }
+}
+
+/// Whether what is computed may name a year.
+fn may_be_year(ty: &ColumnType) -> bool {
+    is_number(ty) && ty.kind != TypeKind::Year
+        || is_string_class(ty) && ty.kind != TypeKind::Json
+        || matches!(ty.kind, TypeKind::Date | TypeKind::DateTime)
+}
+
 /// Whether an expression is a column of dates or of moments.
-fn is_moment_column(e: &Expr) -> bool {
+pub fn is_moment_column(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Slot(_)) && matches!(e.ty.kind, TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp)
 }
 
 /// A number compared with such a column, as the moment whose digits it has: 20240131, 240131 and 20240131000000 are one day. Zero, and what has no date's digits,
 /// stays a number.
 fn moment_operand(constant: Expr, column: TypeKind) -> Expr {
-    let digits = match &constant.kind {
-        ExprKind::Literal(Value::Int(n)) => *n,
-        ExprKind::Literal(_) => return constant,
-        ExprKind::Param(_) | ExprKind::UserVariable(_) => {
-            let ty = constant.ty.clone();
-            return Expr { kind: ExprKind::Func(Func::MomentOperand, vec![constant]), ty };
-        }
+    let number = match &constant.kind {
+        ExprKind::Literal(number) => number,
+        _ if constant.is_settled() => return operand(Func::MomentOperand, constant),
         _ => return constant,
     };
-    let Some(at) = types::moment_operand(digits) else { return constant };
+    let Some(at) = types::moment_operand(number) else { return constant };
     match column {
         TypeKind::Date => Expr::literal(Value::Date(at.date()), ColumnType::new(TypeKind::Date).not_null()),
         _ => Expr::literal(Value::DateTime(at), ColumnType::temporal(TypeKind::DateTime, 0).not_null()),

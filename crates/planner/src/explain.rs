@@ -7,6 +7,7 @@ mod document;
 mod json;
 mod json_tree;
 mod operation;
+mod sets;
 mod table;
 mod text;
 mod tree;
@@ -16,6 +17,7 @@ pub use json_tree::{NOT_EXECUTABLE, analyzed_json_tree, json_tree, not_executabl
 pub use text::Names;
 pub use tree::{analyzed_tree, tree};
 
+use crate::explain::sets::Sets;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::{
     Access, Body, GroupEnds, Groups, HashJoin, InsertSource, JoinKind, KeyBatches, MergeArm, Node, Plan, Query, RangeSpec, TableNode,
@@ -47,7 +49,7 @@ pub fn columns() -> Vec<(&'static str, ColumnType)> {
 
 /// Rows of the traditional table.
 pub fn traditional(plan: &Plan) -> Vec<Vec<Value>> {
-    let mut out = Rows { plan, rows: Vec::new(), changed: None, next_id: plan.subplans.len() as u64 + 2 };
+    let mut out = Rows { plan, rows: Vec::new(), changed: None, next_id: plan.subplans.len() as u64 + 2, sets: Sets::default() };
     let has_more = |root: &Node| !plan.subplans.is_empty() || has_blocks(root);
     let kind_of = |root: &Node| if has_more(root) { "PRIMARY" } else { "SIMPLE" };
     match &plan.body {
@@ -77,9 +79,8 @@ pub fn traditional(plan: &Plan) -> Vec<Vec<Value>> {
         out.plain(1, kind, None, None, Some("No tables used"));
     }
     // What is read to make a table stands behind the block that reads that.
-    let id = |row: &Vec<Value>| if let Value::UInt(id) = row[0] { id } else { u64::MAX };
-    out.rows.sort_by_key(id);
-    out.rows
+    out.rows.sort_by_key(|(place, _)| *place);
+    out.rows.into_iter().map(|(_, row)| row).collect()
 }
 
 /// Whether a node's rows come of several blocks.
@@ -103,7 +104,9 @@ fn has_blocks(node: &Node) -> bool {
 
 struct Rows<'p> {
     plan: &'p Plan,
-    rows: Vec<Vec<Value>>,
+    /// Behind the numbers of the blocks at which they stand.
+    rows: Vec<(u64, Vec<Value>)>,
+    sets: Sets,
     /// What is done to which tables, by the slots of their rows.
     changed: Option<(&'static str, Vec<Slot>)>,
     /// The next number for a block that is no subquery of an expression.
@@ -126,32 +129,9 @@ impl Rows<'_> {
         self.next_id - 1
     }
 
-    /// The parts of a set operation, and what is made of them where that is a table. `name` is that of a part behind the first.
-    fn set(&mut self, branches: &[Query], name: &str, id: u64, kind: &str, mut extra: Vec<String>) {
-        let mut ids = Vec::with_capacity(branches.len());
-        for (at, branch) in branches.iter().enumerate() {
-            let own = if at == 0 { id } else { self.new_id() };
-            let before = self.rows.len();
-            self.query(branch, own, if at == 0 { kind } else { name });
-            if self.rows.len() == before {
-                self.plain(own, if at == 0 { kind } else { name }, None, None, Some("No tables used"));
-            }
-            ids.push(own.to_string());
-        }
-        if extra.is_empty() && name == "UNION" {
-            return;
-        }
-        let temporary = "Using temporary".to_owned();
-        extra.retain(|what| *what != temporary);
-        extra.insert(0, temporary);
-        let result = self.new_id();
-        let table = format!("<{}{}>", name.to_lowercase(), ids.join(","));
-        self.plain(result, &format!("{name} RESULT"), Some(table), Some("ALL"), Some(&extra.join("; ")));
-    }
-
     fn plain(&mut self, id: u64, kind: &str, table: Option<String>, access: Option<&str>, extra: Option<&str>) {
         let text = |s: Option<&str>| s.map_or(Value::Null, Value::from);
-        self.rows.push(vec![
+        let row = vec![
             Value::UInt(id),
             Value::from(kind),
             table.map_or(Value::Null, Value::from),
@@ -164,7 +144,8 @@ impl Rows<'_> {
             Value::Null,
             Value::Null,
             text(extra),
-        ]);
+        ];
+        self.rows.push((id, row));
     }
 
     fn node(&mut self, node: &Node, id: u64, kind: &str, extra: &mut Vec<String>) {
@@ -175,7 +156,7 @@ impl Rows<'_> {
             Node::JsonTable(t) => {
                 self.plain(id, kind, Some(t.alias.to_string()), Some("ALL"), None);
                 extra.insert(0, "Table function: json_table; Using temporary".into());
-                let row = self.rows.last_mut().expect("just added");
+                let (_, row) = self.rows.last_mut().expect("just added");
                 row[9] = Value::UInt(crate::json_table::ROWS as u64);
                 row[10] = Value::Double(100.0);
                 row[11] = Value::from(std::mem::take(extra).join("; "));
@@ -230,14 +211,14 @@ impl Rows<'_> {
             Node::Materialize { input, .. } => {
                 let own = self.new_id();
                 self.plain(id, kind, Some(format!("<derived{own}>")), Some("ALL"), None);
-                self.query(input, own, "DERIVED");
+                self.apart(|rows| rows.query(input, own, "DERIVED"));
             }
             Node::Recursive { seed, step, .. } => {
                 let own = self.new_id();
                 self.plain(id, kind, Some(format!("<derived{own}>")), Some("ALL"), None);
-                self.query(seed, own, "DERIVED");
+                self.apart(|rows| rows.query(seed, own, "DERIVED"));
                 let next = self.new_id();
-                self.query(step, next, "UNION");
+                self.apart(|rows| rows.query(step, next, "UNION"));
             }
             Node::RecursiveScan { .. } => self.plain(id, kind, None, Some("ALL"), Some("Recursive")),
         }
@@ -245,7 +226,7 @@ impl Rows<'_> {
 
     fn virtual_table(&mut self, t: &VirtualNode, id: u64, kind: &str, extra: Vec<String>) {
         self.plain(id, kind, Some(t.alias.to_string()), Some("ALL"), None);
-        let row = self.rows.last_mut().expect("just added");
+        let (_, row) = self.rows.last_mut().expect("just added");
         if !t.keys.is_empty() {
             let names: Vec<&str> = t.keys.iter().map(|(key, _)| t.table.columns[t.table.keys[*key as usize] as usize].name).collect();
             row[6] = Value::from(names.join(","));
@@ -278,7 +259,7 @@ impl Rows<'_> {
         } else if is_covering(self.plan, t) {
             extra.insert(0, "Using index".into());
         }
-        if let Access::Full { backward: true } | Access::Index { backward: true, .. } = &t.access {
+        if let Access::Full { backward: true, .. } | Access::Index { backward: true, .. } = &t.access {
             extra.insert(0, "Backward index scan".into());
         }
         if t.filter.is_some() && !(access == "const" || access == "eq_ref") {
@@ -317,7 +298,7 @@ impl Rows<'_> {
         } else {
             Value::from(t.possible.iter().map(|i| index_name(*i)).collect::<Vec<_>>().join(","))
         };
-        self.rows.push(vec![
+        let row = vec![
             Value::UInt(id),
             Value::from(kind),
             Value::from(&*t.alias),
@@ -333,7 +314,8 @@ impl Rows<'_> {
             Value::UInt(t.rows.ceil().max(1.0) as u64),
             Value::Double((t.filtered * 100.0).round() / 100.0),
             if extra.is_empty() { Value::Null } else { Value::from(extra.join("; ")) },
-        ]);
+        ];
+        self.rows.push((id, row));
     }
 
     fn reference(&self, e: &Expr) -> String {

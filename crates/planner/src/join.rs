@@ -650,7 +650,7 @@ impl<'c> Binder<'c> {
                 let access = match path.index {
                     _ if let Some(groups) = path.groups => Access::Groups(groups),
                     None if let Some(merge) = path.merge => Access::Merge { kind: merge.kind, arms: merge.arms },
-                    None => Access::Full { backward: path.backward },
+                    None => Access::Full { backward: path.backward, ordered: path.ordered },
                     Some(index) => Access::Index {
                         index,
                         ranges: path.ranges.map(|r| r.spec),

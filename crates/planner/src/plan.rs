@@ -75,8 +75,8 @@ pub struct Plan {
     pub drifts: bool,
     /// It reads computed tables of the dictionary.
     pub reads_dictionary: bool,
-    /// Texts that are compared with numbers: each is told of once, before the plan runs, if it is none ([`crate::typing::is_told_once`]).
-    pub number_texts: Vec<NumberText>,
+    /// Texts that are compared with numbers ([`crate::typing::is_told_once`]), and numbers with dates: each is told of once, before the plan runs, if it is none.
+    pub told_constants: Vec<ToldConstant>,
     /// Its parameters are literals that were lifted out of the text, not a client's.
     pub lifted: bool,
     /// Parameters that stand beside a column of whole numbers, or (true) of decimals: texts are taken as such numbers before the plan runs
@@ -559,13 +559,24 @@ pub struct Aggregate {
     pub separator: Box<str>,
 }
 
-/// A text, literal or parameter, that is compared with numbers.
+/// A constant that is compared and may be none of what it is compared with.
 #[derive(Debug, Clone)]
-pub struct NumberText {
-    /// The text.
-    pub text: Expr,
-    /// What MySQL calls the number that is made of it.
-    pub kind: &'static str,
+pub struct ToldConstant {
+    /// The constant.
+    pub value: Expr,
+    /// What is said of it.
+    pub told_as: ToldAs,
+}
+
+/// What a constant is to be, and how it is told of if it is not.
+#[derive(Debug, Clone)]
+pub enum ToldAs {
+    /// A text a number, which MySQL calls so.
+    Number(&'static str),
+    /// A number a value of the column beside it, of this type and name.
+    Moment(ColumnType, Box<str>),
+    /// The same of one among several.
+    ListedMoment(ColumnType),
 }
 
 /// Growth (or shrinking) of a table past which another plan may be better.

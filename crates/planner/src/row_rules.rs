@@ -138,9 +138,9 @@ impl Binder<'_> {
         let row_columns = self.row_columns.replace((first_slot, columns.to_vec()));
         let volatile = self.volatile;
         let (open, collation) = (std::mem::take(&mut self.views.open), self.views.collation.take());
-        let told = self.number_texts.len();
+        let told = self.told_constants.len();
         let bound = self.expr(&parsed);
-        self.number_texts.truncate(told);
+        self.told_constants.truncate(told);
         (self.views.open, self.views.collation) = (open, collation);
         self.volatile = volatile;
         self.row_columns = row_columns;

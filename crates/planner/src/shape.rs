@@ -63,7 +63,7 @@ impl Shape {
         match node {
             Node::Table(table) => {
                 let first = first_of(&table.access);
-                self.no_index |= matches!(table.access, Access::Full { .. });
+                self.no_index |= matches!(table.access, Access::Full { ordered: false, .. });
                 match (first, later) {
                     (First::Whole, false) => self.scans += 1,
                     (First::Whole, true) => self.full_joins += 1,

@@ -254,7 +254,7 @@ fn short_range(
         Access::Index { index, ranges: Some(spec), backward, first_only: false, .. } => (index, spec, backward),
         // All rows are aggregated without a limit that could end the read.
         Access::Index { index, ranges: None, backward, first_only: false, .. } if aggregates => (index, &whole, backward),
-        Access::Full { backward } if aggregates => (&0, &whole, backward),
+        Access::Full { backward, .. } if aggregates => (&0, &whole, backward),
         _ => return None,
     };
     let ready = |e: &Option<Expr>| e.as_ref().is_none_or(stands_ready);

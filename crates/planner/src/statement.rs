@@ -253,7 +253,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         reads_dictionary: b.reads_dictionary,
         differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,
-        number_texts: b.number_texts,
+        told_constants: b.told_constants,
         lifted: !b.context.param_types().is_empty(),
         exact_params: b.exact_params,
         warnings: b.warnings,

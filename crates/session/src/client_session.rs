@@ -64,6 +64,8 @@ pub struct ClientSession {
     pub(crate) multi_statements: bool,
     /// More results of the same command follow the one that is being written.
     pub(crate) more_results: bool,
+    /// What the reply to the running statement tells of that in its status flags.
+    pub(crate) told_status: ServerStatus,
     /// The current databases while others are lent ([`ClientSession::in_database`]), the session's own first.
     pub(crate) outer_databases: Vec<Option<Box<str>>>,
     /// KILL of its own connection: it is told, and ends.
@@ -178,6 +180,7 @@ impl ClientSession {
             environment: 0,
             multi_statements: false,
             more_results: false,
+            told_status: ServerStatus(0),
             outer_databases: Vec::new(),
             killed_itself: false,
             logged: None,
@@ -193,6 +196,9 @@ impl ClientSession {
         self.settings_from_variables();
         if let Some(name) = crate::reply::charsets::no_client_charset(self.core.login.charset) {
             return Err(codes::wrong_value_for_var("character_set_client", name));
+        }
+        if let Some(name) = crate::reply::charsets::unknown_client_charset(self.core.login.charset) {
+            return Err(codes::unknown_character_set(name));
         }
         if let Some(collation) = Collation::from_id(self.core.login.charset) {
             self.set_client_charset(collation.charset(), collation);
@@ -254,7 +260,7 @@ impl ClientSession {
     /// Status flags of replies.
     #[inline]
     pub(crate) fn server_status(&self) -> ServerStatus {
-        let mut status = ServerStatus(0);
+        let mut status = self.told_status;
         status.set(ServerStatus::AUTOCOMMIT, self.core.settings.autocommit);
         let in_transaction = self.is_in_transaction();
         status.set(ServerStatus::IN_TRANS, in_transaction);
@@ -281,6 +287,7 @@ impl ClientSession {
         self.core.look_at_accounts();
         self.core.statement_micros.set(0);
         self.core.diagnostics.next_statement();
+        self.told_status = ServerStatus(0);
         // A statement may fail before it runs (a missing table): then it takes nothing back.
         self.engine.keep_changes();
         // By a hint or by the setting of the statement before.

@@ -36,7 +36,7 @@ impl<'a> Exec<'a> {
     #[inline(never)]
     pub(super) fn scan_batches(&mut self, node: &'a TableNode, sink: Sink<'_, 'a>) -> Result<Flow> {
         let (index_no, ranges, backward) = match &node.access {
-            Access::Full { backward } => (0, vec![KeyRange::all()], *backward),
+            Access::Full { backward, .. } => (0, vec![KeyRange::all()], *backward),
             Access::Groups(_) | Access::Merge { .. } => return Err(internal("groups and merged indexes are read by rows")),
             Access::Index { index, ranges: None, backward, .. } => (*index as usize, vec![KeyRange::all()], *backward),
             Access::Index { index, ranges: Some(spec), backward, .. } => {

@@ -74,6 +74,7 @@ impl Exec<'_> {
             F::JsonValid => {
                 let value = self.eval(&args[0])?;
                 Ok(match &value {
+                    _ if is_member(&args[0]) => Value::FALSE,
                     Value::Null => Value::Null,
                     Value::Json(_) => Value::TRUE,
                     Value::Bytes(text) if !is_binary(&args[0]) => Value::bool(document::parse(text)?.is_ok()),
@@ -111,7 +112,7 @@ impl Exec<'_> {
         // The words TRUE and FALSE are no documents here, and neither is what is NULL by chance.
         let of = &args[at];
         let word = matches!((&of.kind, &value), (ExprKind::Literal(_), Value::Json(_)));
-        if word || planner::typing::is_number(&of.ty) || of.ty.kind.is_temporal() {
+        if word || is_member(of) || planner::typing::is_number(&of.ty) || of.ty.kind.is_temporal() {
             return Err(codes::invalid_type_for_json(at + 1, func.name()).into());
         }
         match value {
@@ -408,6 +409,11 @@ impl Exec<'_> {
         }
         value_of(&Json::Array(names))
     }
+}
+
+/// Whether an expression is an ENUM or SET column, whose texts are never those of documents. (What functions choose of them is text, as in MySQL.)
+pub(super) fn is_member(e: &Expr) -> bool {
+    planner::typing::has_members(&e.ty) && matches!(e.kind, ExprKind::Slot(_))
 }
 
 /// Whether an argument is a string of bytes, not of characters.

@@ -49,10 +49,10 @@ impl Exec<'_> {
                 other => Ok(other),
             },
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
-            F::MomentOperand => Ok(match self.eval(&args[0])? {
-                Value::Int(digits) => types::moment_operand(digits).map_or(Value::Int(digits), Value::DateTime),
-                other => other,
-            }),
+            F::MomentOperand => {
+                let number = self.eval(&args[0])?;
+                Ok(types::moment_operand(&number).map_or(number, Value::DateTime))
+            }
             _ => Err(not_answered(func)),
         }
     }

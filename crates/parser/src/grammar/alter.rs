@@ -86,6 +86,14 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
+    /// The new definition of a column.
+    fn changed_column(&mut self, name: &'a str) -> PResult<ColumnDef<'a>> {
+        self.changes_column = true;
+        let column = self.column_def_named(name);
+        self.changes_column = false;
+        column
+    }
+
     fn alter_action(&mut self, actions: &mut bumpalo::collections::Vec<'a, AlterAction<'a>>) -> PResult<()> {
         let action = match self.tok.kw {
             Kw::ADD => return self.alter_add(actions),
@@ -93,14 +101,16 @@ impl<'a> Parser<'a> {
             Kw::MODIFY => {
                 self.bump();
                 self.eat(Kw::COLUMN);
-                let column = self.column_def()?;
+                let name = self.name()?;
+                let column = self.changed_column(name)?;
                 AlterAction::ModifyColumn(self.arena.alloc(column), self.column_position()?)
             }
             Kw::CHANGE => {
                 self.bump();
                 self.eat(Kw::COLUMN);
                 let old = self.name()?;
-                let column = self.column_def()?;
+                let name = self.name()?;
+                let column = self.changed_column(name)?;
                 AlterAction::ChangeColumn(old, self.arena.alloc(column), self.column_position()?)
             }
             Kw::ALTER => self.alter_alter()?,

@@ -430,6 +430,8 @@ impl<'a> Parser<'a> {
                     self.bump();
                 }
                 Kw::CONSTRAINT | Kw::CHECK => checks.push(self.column_check()?),
+                // A changed column refers to none; MySQL reads it as the end of the definition.
+                Kw::REFERENCES if self.changes_column => return Err(self.unexpected()),
                 Kw::REFERENCES => {
                     let references = self.references()?;
                     attributes.references = Some(self.arena.alloc(references));

@@ -4,6 +4,7 @@ use crate::bind_expr::operator::{operand_type, string_decimals};
 use crate::binder::{Binder, Result};
 use crate::charsets;
 use crate::conditions::bool_type;
+use crate::conditions::{is_moment_column, temporal_constant};
 use crate::expr::{ArithOp, CastTo, Expr, ExprKind};
 use crate::func::{self, Family, Func, Returns};
 use crate::members::{is_text_moment, member_number, numbers_beside_numbers, replace, text_number};
@@ -91,6 +92,13 @@ impl<'c> Binder<'c> {
             && args[0].ty.kind == TypeKind::Json
         {
             replace(&mut args[1], |bound| self.document_operand(bound, other));
+        }
+        if let (Func::NullIf, [first, second]) = (info.func, call.args) {
+            self.note_moment_numbers((&args[0], first), (&args[1], second));
+            if is_moment_column(&args[0]) || args[0].ty.is_year_column() {
+                let other = args.remove(1);
+                args.push(temporal_constant(other, &args[0]));
+            }
         }
         if let (Func::If, [condition, ..]) = (info.func, call.args) {
             replace(&mut args[0], |bound| self.as_choice(bound, condition));
@@ -199,6 +207,11 @@ impl<'c> Binder<'c> {
             Returns::Double => ColumnType::double(),
             Returns::Binary => typing::string(self.string_chars(func, &args) * 4, Collation::Binary),
             Returns::Str => {
+                if func == Func::Quote {
+                    // As MySQL, of which it is text whatever is quoted.
+                    let text = self.connection_collation();
+                    replace(&mut args[0], |e| charsets::text_of_bytes(e, text));
+                }
                 let chars = self.string_chars(func, &args);
                 // What these say of bytes is text.
                 let own = charsets::makes_own_text(func);

@@ -8,7 +8,7 @@ use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant};
 use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace};
-use crate::plan::NumberText;
+use crate::plan::ToldAs;
 use crate::typing;
 use mysql_error::{SqlError, codes};
 use parser::ast;
@@ -153,6 +153,7 @@ impl<'c> Binder<'c> {
         let (mut a, mut b) = members_beside_numbers(a, b);
         let collation = self.collation_for(&[&a, &b], op.symbol())?;
         charsets::under(collation, [&mut a, &mut b]);
+        self.note_moment_numbers((&a, left), (&b, right));
         let b = temporal_constant(b, &a);
         let a = temporal_constant(a, &b);
         let (a, b) = self.numbers_beside_columns((a, left), (b, right));
@@ -175,6 +176,10 @@ impl<'c> Binder<'c> {
             let nothing = || Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
             let (own_x, own_y) = members_beside_numbers(std::mem::replace(x, nothing()), std::mem::replace(y, nothing()));
             collations.push(self.collation_of(&[&own_x, &own_y])?);
+            if op == CmpOp::Eq {
+                // As MySQL, which takes it for the comparisons of its parts.
+                self.note_moment_numbers((&own_x, of_x), (&own_y, of_y));
+            }
             let (own_x, own_y) = match op {
                 CmpOp::Eq => {
                     let own_y = temporal_constant(own_y, &own_x);
@@ -201,7 +206,7 @@ impl<'c> Binder<'c> {
         (a, b)
     }
 
-    /// A constant that is compared: a text beside a number is noted ([`Plan::number_texts`]); beside a column of whole numbers or of decimals it is the number
+    /// A constant that is compared: a text beside a number is noted ([`Plan::told_constants`]); beside a column of whole numbers or of decimals it is the number
     /// that it says, as in MySQL (a parameter becomes one when the plan runs). `written` is its text: what an alias stands for is shown elsewhere, too, as it is.
     pub(super) fn number_constant(&mut self, text: Expr, written: &ast::Expr<'_>, other: &Expr) -> Expr {
         let decimal = other.ty.kind == TypeKind::Decimal;
@@ -240,13 +245,6 @@ impl<'c> Binder<'c> {
         }
     }
 
-    fn note_number_text(&mut self, text: &Expr, other: &Expr) {
-        if typing::is_told_once(text, other) {
-            let kind = if other.ty.kind == TypeKind::Decimal { "DECIMAL" } else { "DOUBLE" };
-            self.number_texts.push(NumberText { text: text.clone(), kind });
-        }
-    }
-
     #[inline(never)]
     pub(super) fn in_list(&mut self, operand: &ast::Expr<'_>, written: &[ast::Expr<'_>], negated: bool) -> Result<Expr> {
         if let ast::ExprKind::Row(parts) = &operand.kind {
@@ -281,11 +279,13 @@ impl<'c> Binder<'c> {
                 let ast::ExprKind::Row(items) = &item.kind else { return Err(codes::operand_columns(parts.len())) };
                 let mut numbers = Vec::with_capacity(row.len());
                 for ((e, of), o) in row.into_iter().zip(*items).zip(&operand) {
-                    let told = self.number_texts.len();
-                    numbers.push(self.number_constant(temporal_constant(e, o), of, o));
+                    let told = self.told_constants.len();
+                    // As in a list of several values.
+                    let e = if several && o.ty.is_year_column() { e } else { temporal_constant(e, o) };
+                    numbers.push(self.number_constant(e, of, o));
                     if several && o.ty.kind.is_integer() {
                         // As MySQL names it there.
-                        self.number_texts[told..].iter_mut().for_each(|text| text.kind = "INTEGER");
+                        self.told_constants[told..].iter_mut().for_each(|text| text.told_as = ToldAs::Number("INTEGER"));
                     }
                 }
                 numbered.push(numbers);
@@ -293,6 +293,7 @@ impl<'c> Binder<'c> {
             let rows = numbered;
             return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
         }
+        let written_operand = operand;
         let mut operand = self.expr(operand)?;
         let mut items = self.exprs(written)?;
         if operand.ty.kind == TypeKind::Json {
@@ -320,13 +321,18 @@ impl<'c> Binder<'c> {
         let collation = self.collation_for(&all, if list.len() == 1 { "=" } else { " IN " })?;
         charsets::under(collation, std::iter::once(&mut operand).chain(&mut list));
         let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
+        self.note_listed_moments(&list, &operand, written_operand);
         // As MySQL, which takes a number for a year only where it stands alone.
         let years = operand.ty.is_year_column() && list.len() > 1;
         // Nor a number for a moment where texts stand beside it.
         let kept = |e: &Expr| years || (numbers < count && typing::is_number(&e.ty));
         let list: Vec<Expr> = list.into_iter().map(|e| if kept(&e) { e } else { temporal_constant(e, &operand) }).collect();
         // Beside numbers, too: MySQL has all digits of the text there where it looks into an index or the text is a parameter, else a DOUBLE.
+        let told = self.told_constants.len();
         let list: Vec<Expr> = list.into_iter().zip(written).map(|(e, of)| self.number_constant(e, of, &operand)).collect();
+        if list.len() > 1 {
+            self.tell_of_doubles(told);
+        }
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
     }
 

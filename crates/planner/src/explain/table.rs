@@ -66,7 +66,7 @@ impl<'p> Walk<'p> {
         }
         let mut inputs = Vec::new();
         let (mut line, access) = match &t.access {
-            Access::Full { backward } => {
+            Access::Full { backward, .. } => {
                 if *backward {
                     members.push(("reverse", Json::Bool(true)));
                 }

@@ -109,6 +109,8 @@ pub enum Access {
     Full {
         /// Descending.
         backward: bool,
+        /// That order is wanted: the primary key's index is of use.
+        ordered: bool,
     },
     /// Ranges of an index.
     Index {

@@ -9,6 +9,7 @@ use base::TableId;
 use catalog::CatalogError;
 use mysql_error::{SqlError, codes};
 use parser::ast::{AlterDatabase, CreateDatabase};
+use protocol::ServerStatus;
 use types::Collation;
 
 pub(super) fn create(session: &mut ClientSession, create: &CreateDatabase<'_>) -> Result<DdlDone, Outcome> {
@@ -88,6 +89,7 @@ pub(super) fn drop(session: &mut ClientSession, name: &str, if_exists: bool) -> 
             continue;
         };
         session.forget_database(name);
+        session.told_status.insert(ServerStatus::DB_DROPPED);
         return Ok(DdlDone::of(dropped as u64));
     }
 }

@@ -100,6 +100,46 @@ pub(crate) fn no_client_charset(collation: u16) -> Option<&'static str> {
     }
 }
 
+/// The character set of a collation's number, where it is one of MySQL's that are not here: statements in it would be read as something else, and what a client
+/// has escaped in it (a backslash may be the second byte of a character) would not be.
+pub(crate) fn unknown_client_charset(collation: u16) -> Option<&'static str> {
+    Some(match collation {
+        1 | 84 => "big5",
+        2 | 9 | 21 | 27 | 77 => "latin2",
+        3 | 69 => "dec8",
+        4 | 80 => "cp850",
+        6 | 72 => "hp8",
+        7 | 74 => "koi8r",
+        10 | 82 => "swe7",
+        12 | 91 => "ujis",
+        13 | 88 => "sjis",
+        14 | 23 | 50..=52 => "cp1251",
+        16 | 71 => "hebrew",
+        18 | 89 => "tis620",
+        19 | 85 => "euckr",
+        20 | 41 | 42 | 79 => "latin7",
+        22 | 75 => "koi8u",
+        24 | 86 => "gb2312",
+        25 | 70 => "greek",
+        26 | 34 | 44 | 66 | 99 => "cp1250",
+        28 | 87 => "gbk",
+        29 | 58 | 59 => "cp1257",
+        30 | 78 => "latin5",
+        32 | 64 => "armscii8",
+        36 | 68 => "cp866",
+        37 | 73 => "keybcs2",
+        38 | 43 => "macce",
+        39 | 53 => "macroman",
+        40 | 81 => "cp852",
+        57 | 67 => "cp1256",
+        92 | 93 => "geostd8",
+        95 | 96 => "cp932",
+        97 | 98 => "eucjpms",
+        248..=250 => "gb18030",
+        _ => return None,
+    })
+}
+
 /// Whether a variable names a character set or a collation, and can be set.
 pub(crate) fn is_charset_variable(name: &str) -> bool {
     matches!(

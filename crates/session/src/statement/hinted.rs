@@ -5,6 +5,7 @@
 //! 2. A text with the hint is in no plan cache by its literals (`parser::fingerprint`): its plan is made under the values it asks for.
 
 use crate::client_session::ClientSession;
+use crate::variables::effects::brought;
 use crate::variables::{Definition, Scope, check, find, known, mode_warnings, parse_size, switched};
 use mysql_error::{SqlError, Warning, WarningLevel};
 use parser::ast::{InsertSource, Query, QueryBody, Statement};
@@ -151,8 +152,13 @@ impl ClientSession {
         for (definition, value) in set {
             let old = self.core.variables.get(definition).clone();
             let value = if definition.name == "optimizer_switch" { switched(&old, value) } else { value.clone() };
+            let brought = brought(definition, &value);
             self.let_variable_be(definition, value);
             before.push((*definition, old));
+            if let Some((other, value)) = brought {
+                before.push((other, self.core.variables.get(other).clone()));
+                self.let_variable_be(other, value);
+            }
         }
         let give_back = |session: &mut ClientSession, before: Vec<_>| {
             before.into_iter().rev().for_each(|(definition, old)| session.let_variable_be(definition, old));

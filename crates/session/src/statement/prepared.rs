@@ -22,7 +22,7 @@ use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::ast;
 use protocol::command::Execute;
-use protocol::{BadParams, BoundParam, ColumnDefinition, ColumnType as WireType, ParamValue, ResultSink};
+use protocol::{BadParams, BoundParam, ColumnDefinition, ColumnType as WireType, ParamValue, ResultSink, ServerStatus};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use types::{ColumnType, Decimal, TypeKind, Value};
@@ -288,7 +288,12 @@ impl ClientSession {
                 Some(plan) => plan,
                 None => {
                     let sql = Arc::clone(&prepared.sql);
-                    self.plan_again(&sql)?
+                    let shown = prepared.plan.as_ref().map(|plan| plan.plan.columns.len());
+                    let plan = self.plan_again(&sql)?;
+                    if shown.is_some_and(|shown| shown != plan.plan.columns.len()) {
+                        self.told_status.insert(ServerStatus::METADATA_CHANGED);
+                    }
+                    plan
                 }
             };
             let plan = if plan.plan.free_params.is_empty() { plan } else { self.suited_to_params(id, plan)? };

@@ -47,12 +47,13 @@ impl ClientSession {
         if !plan.plan.warnings.is_empty() && !plan.prepared {
             self.warn_of(&plan.plan);
         }
-        if !plan.plan.number_texts.is_empty() {
-            self.tell_odd_texts(&plan.plan)?;
+        if !plan.plan.told_constants.is_empty() {
+            self.tell_odd_constants(&plan.plan)?;
         }
         self.count_statement(&plan.plan.body);
         if let Some(shape) = &plan.shape {
             self.shared().status.count_shape(shape);
+            self.told_status.set(ServerStatus::NO_INDEX_USED, shape.no_index);
             if let Some(logged) = &mut self.logged {
                 logged.add_shape(shape);
             }
@@ -172,15 +173,11 @@ impl ClientSession {
         }
     }
 
-    /// 1292 for texts that are compared with numbers and are none: an error where a strict statement changes rows.
+    /// 1292 for constants that are none of what they are compared with: an error where a strict statement changes rows.
     #[inline(never)]
-    fn tell_odd_texts(&mut self, plan: &Plan) -> Result<(), Outcome> {
-        let (odd, fails) = executor::odd_number_texts(plan, &self.params, self.core.settings.sql_mode);
-        for error in odd {
-            if fails {
-                return Err(error.into());
-            }
-            self.core.warn(error.into());
+    fn tell_odd_constants(&mut self, plan: &Plan) -> Result<(), Outcome> {
+        for told in executor::odd_constants(plan, &self.params, &self.core)? {
+            self.core.warn(told);
         }
         Ok(())
     }

@@ -178,7 +178,7 @@ pub(crate) static EFFECTS: &[Effect] = &[
     effect("max_allowed_packet").derives(|session, value| session.core.settings.max_allowed_packet = whole(value) as usize),
     effect("max_error_count").derives(|session, value| session.core.diagnostics.set_kept_max(whole(value) as usize)),
     effect("max_execution_time").derives(|session, value| session.core.settings.max_execution_time_ms = whole(value) as u32),
-    // With a bound large selects are off, without one on. (A hint changes that effect, not the other variable.)
+    // With a bound large selects are off, without one on.
     effect("max_join_size")
         .brings("sql_big_selects", |value| Some(Value::bool(whole(value) == u64::MAX)))
         .derives(|session, value| session.core.settings.max_join_size = whole(value))

@@ -200,6 +200,7 @@ impl ClientSession {
                         self.set_session_variable(definition, value)?;
                     } else {
                         self.shared().variables.set(definition, value);
+                        self.note_origin(definition);
                     }
                 }
             }

@@ -5,7 +5,7 @@
 
 use super::calendar::{MICROS_PER_SECOND, days_in_month};
 use super::{Date, DateTime, Time};
-use crate::SqlMode;
+use crate::{SqlMode, Value};
 
 /// What [`parse_datetime_full`] read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -333,7 +333,17 @@ pub fn datetime_from_number(number: i64, mode: SqlMode) -> Option<(DateTime, boo
 }
 
 /// What a number is compared with a column of dates as: the moment whose digits it has, the thirtieth of February included. Zero is a number.
-pub fn moment_operand(digits: i64) -> Option<DateTime> {
+pub fn moment_operand(number: &Value) -> Option<DateTime> {
+    let digits = match number {
+        Value::Int(digits) => *digits,
+        // Past 2^53 it may be another number's.
+        Value::Double(number) if number.fract() == 0.0 && number.abs() < 9e15 => *number as i64,
+        Value::Decimal(number) => match number.normalize().rescale(0)?.as_i128()? {
+            (digits, 0) => i64::try_from(digits).ok()?,
+            _ => return None,
+        },
+        _ => return None,
+    };
     datetime_from_number(digits, SqlMode::ALLOW_INVALID_DATES).filter(|_| digits != 0).map(|(at, _)| at)
 }
 
