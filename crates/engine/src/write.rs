@@ -17,6 +17,7 @@ pub(crate) mod external;
 pub(crate) mod secondary;
 pub(crate) mod staged;
 pub(crate) mod staged_insert;
+pub(crate) mod unique;
 
 use crate::locks::row_lock::{Obstacle, Wait};
 use crate::log_op::LogOp;

@@ -5,7 +5,7 @@
 //! 2. A scan waits for a row with no latch held, and only before it has shown any: what was shown is dealt with first, so that its reader
 //!    can give back what it does not want.
 //! 3. Behind an entry that its row has left, and may not come back to, nothing is locked, whoever has the row; where ranges stay as they were read
-//!    the entry itself is locked, and who brings it back asks for it (`Session::entry_obstacle`).
+//!    the entry itself is locked, and who brings it back asks for it (`locks/entry_lock.rs`).
 //! 4. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
 
 use crate::locks::gap_lock::{planted, reached};
@@ -13,7 +13,7 @@ use crate::locks::row_lock::{Obstacle, RowLock, Wait};
 use crate::read::Locked;
 use crate::scan::{Direction, Entry, EntryBatch, Place, RowKey, Scan, ScanState, Step};
 use crate::session::Session;
-use crate::table::Table;
+use crate::table::{Index, Table};
 use crate::version::{header, last_committed};
 use crate::write::secondary::has_key;
 use crate::{Error, Result};
@@ -339,5 +339,27 @@ impl Scan<'_> {
             session.give_back(table, entry.primary_key, lock);
         }
         Ok(Ok(step))
+    }
+}
+
+impl Session {
+    /// Whether the row behind a marked entry is without its key, and stays so whether its writer commits or not.
+    #[cold]
+    fn is_left_behind(&self, table: &Table, index: &Index, entry: &Entry<'_>) -> Result<bool> {
+        table.primary().tree.get(entry.primary_key, |value| -> Result<bool> {
+            let Some(value) = value else { return Ok(true) };
+            let newest = header(value)?;
+            if self.refuses_changed(newest.txn) {
+                return Ok(false);
+            }
+            if newest.txn != self.running.id && self.locked_by_writer(newest.txn) {
+                let beside = self.key_beside_writer(table, index, entry.user, newest, value)?;
+                return Ok(beside.is_some_and(|key| !key.before && key.stays));
+            }
+            if newest.flags & DELETE_MARK != 0 {
+                return Ok(true);
+            }
+            Ok(!self.engine.with_full_row(table, value, |row| has_key(index, row, entry.user))??)
+        })?
     }
 }

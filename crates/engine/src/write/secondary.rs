@@ -6,16 +6,12 @@
 //! 2. All operations are idempotent: a crash between two of them, or a second purge, does no harm.
 //! 3. Who removes an entry decides under the entry's exclusive latch whether a row version still needs it (entry → row is the latch order
 //!    here; nobody latches an entry while holding a row).
-//! 4. Who is told that a unique key is there locks its entry; who makes a row leave such an entry, or brings any entry back, asks for those locks.
-//! 5. Before a key is added to a unique index its user parts are locked exclusively, so two transactions never check at the same time.
-//!    Who has to wait for that waits for a shared lock first when it would only report a duplicate, and strengthens it when there is none.
 
 use crate::locks::gap_lock::{Remover, planted};
 use crate::locks::row_lock::{Obstacle, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leftover::Leftover;
 use crate::rollback::Locks;
-use crate::scan::Entry;
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value, new_entry_value, split_entry};
 use crate::undo_record::put_old_key;
@@ -23,17 +19,13 @@ use crate::version::{Chain, header};
 use crate::write::OnDuplicate;
 use crate::{Error, Result};
 use base::TxnId;
-use btree::Seek;
-use lock_manager::{Granted, LockKeyRef, LockMode};
+use lock_manager::LockMode;
 use record::RowRef;
 use record::header::{DELETE_MARK, RowHeader};
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::ops::Range;
 use txn::Snapshots;
-
-/// Versions of an unfinished writer that are asked, under a latch, whether a row keeps a key: one that has changed the row more often is waited for.
-const VERSIONS_ASKED: usize = 16;
 
 /// The secondary entries that a row change moves.
 #[derive(Default)]
@@ -201,48 +193,6 @@ impl Session {
         }
     }
 
-    /// Whether somebody else has an entry locked, who has read that its row is not there, or is. With the entry's leaf latched exclusively, or with the row changed already (who
-    /// locks the entry after that looks at the row behind it once more), the answer stands. One load where nobody has locked gaps of the index, as those do who lock entries.
-    #[inline]
-    fn entry_obstacle(&mut self, index: &Index, entry: &[u8]) -> Result<bool> {
-        Ok(self.engine.locks.has_gap_locks(index.id) && self.entry_is_locked(index, entry)?)
-    }
-
-    #[cold]
-    fn entry_is_locked(&mut self, index: &Index, entry: &[u8]) -> Result<bool> {
-        let lock = LockKeyRef { index: index.id, key: entry };
-        Ok(!self.engine.locks.is_free(lock) && self.try_lock(lock, LockMode::Exclusive)?.is_none())
-    }
-
-    /// Before the entry of a row that has been changed is marked: waits for those who were told that the key is there.
-    #[inline]
-    fn wait_to_leave(&mut self, index: &Index, entry: &[u8]) -> Result<()> {
-        if self.entry_obstacle(index, entry)? {
-            self.wait_for_row(index.id, entry, LockMode::Exclusive, Obstacle::Lock, Wait::Block)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the row behind a marked entry is without its key, and stays so whether its writer commits or not.
-    #[cold]
-    pub(crate) fn is_left_behind(&self, table: &Table, index: &Index, entry: &Entry<'_>) -> Result<bool> {
-        table.primary().tree.get(entry.primary_key, |value| -> Result<bool> {
-            let Some(value) = value else { return Ok(true) };
-            let newest = header(value)?;
-            if self.refuses_changed(newest.txn) {
-                return Ok(false);
-            }
-            if newest.txn != self.running.id && self.locked_by_writer(newest.txn) {
-                let beside = self.key_beside_writer(table, index, entry.user, newest, value)?;
-                return Ok(beside.is_some_and(|key| !key.before && key.stays));
-            }
-            if newest.flags & DELETE_MARK != 0 {
-                return Ok(true);
-            }
-            Ok(!self.engine.with_full_row(table, value, |row| has_key(index, row, entry.user))??)
-        })?
-    }
-
     /// Marks an entry as left behind.
     pub(crate) fn mark_entry(&mut self, index: &Index, entry: &[u8]) -> Result<()> {
         let mut leaf = index.tree.write(entry)?;
@@ -254,159 +204,6 @@ impl Session {
             leaf.finish();
         }
         Ok(())
-    }
-
-    /// Refuses a key that another live row has; waits for transactions that may still give or take it.
-    pub(crate) fn check_unique(
-        &mut self,
-        table: &Table,
-        index_no: usize,
-        user: &[u8],
-        own_key: &[u8],
-        duplicate: OnDuplicate,
-    ) -> Result<()> {
-        let index = &table.indexes[index_no];
-        let lock = LockKeyRef { index: index.id, key: user };
-        let granted = self.try_lock(lock, LockMode::Exclusive)?;
-        if granted.is_none() {
-            self.wait_for_row(index.id, user, duplicate.lock(), Obstacle::Lock, Wait::Block)?;
-            self.find_rival(table, index_no, user, own_key, duplicate)?;
-            // Nobody has the key; others who waited may have been granted a shared lock, too.
-            self.wait_for_row(index.id, user, LockMode::Exclusive, Obstacle::Lock, Wait::Block)?;
-        }
-        let found = self.find_rival(table, index_no, user, own_key, duplicate);
-        if duplicate == OnDuplicate::Report && granted == Some(Granted::New) && matches!(found, Err(Error::DuplicateKey { .. })) {
-            // Others may find the duplicate as well.
-            self.engine.locks.release(&self.owner, lock);
-            self.try_lock(lock, LockMode::Shared)?;
-        }
-        found
-    }
-
-    /// [`Error::DuplicateKey`] when another live row has the key; waits for those that may come to have it.
-    fn find_rival(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8], duplicate: OnDuplicate) -> Result<()> {
-        let index = &table.indexes[index_no];
-        'again: loop {
-            let mut cursor = index.tree.cursor();
-            cursor.seek(user, Seek::AtOrAfter)?;
-            let mut rivals: SmallVec<[(Vec<u8>, usize); 2]> = SmallVec::new();
-            while cursor.valid() && cursor.key().starts_with(user) {
-                let (entry, value) = cursor.entry();
-                let (user, primary_key) = split_entry(entry, value)?;
-                if primary_key != own_key {
-                    rivals.push((entry.to_vec(), user.len()));
-                }
-                cursor.next()?;
-            }
-            drop(cursor);
-            for (entry, user_bytes) in rivals {
-                let primary_key = &entry[user_bytes..];
-                match self.rival(table, index, user, primary_key, duplicate)? {
-                    Rival::None => {}
-                    Rival::Duplicate => {
-                        // As MySQL does at every level: the entry and the gap before it, so that the answer stays true.
-                        let mode = duplicate.lock().next_key();
-                        let lock = LockKeyRef { index: index.id, key: &entry };
-                        let Some(granted) = self.try_lock(lock, mode)? else {
-                            self.wait_for_row(index.id, &entry, mode, Obstacle::Lock, Wait::Block)?;
-                            continue 'again;
-                        };
-                        // Who left the key before the entry was locked did not ask for it.
-                        if !matches!(self.rival(table, index, user, primary_key, duplicate)?, Rival::Duplicate) {
-                            if granted == Granted::New {
-                                self.engine.locks.release(&self.owner, lock);
-                            }
-                            continue 'again;
-                        }
-                        return Err(Error::DuplicateKey { index_no });
-                    }
-                    // This transaction was told so before: whoever would take it away waits.
-                    Rival::Leaving(_) if self.holds_entry(index, &entry)? => return Err(Error::DuplicateKey { index_no }),
-                    Rival::Leaving(writer) | Rival::Undecided(writer) => {
-                        let lock = LockKeyRef { index: table.primary().id, key: primary_key };
-                        let granted = self.wait_for_grant(lock.index, lock.key, LockMode::Shared, Obstacle::Writer(writer), Wait::Block)?;
-                        if granted == Some(Granted::New) {
-                            // It is the entry that is to stay as it is.
-                            self.engine.locks.release(&self.owner, lock);
-                        }
-                        continue 'again;
-                    }
-                }
-            }
-            return Ok(());
-        }
-    }
-
-    /// Whether the row of `primary_key` has the key `user` in a unique index, or may come to have it again.
-    fn rival(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8], duplicate: OnDuplicate) -> Result<Rival> {
-        let own = self.running.id;
-        let engine = &self.engine;
-        table.primary().tree.get(primary_key, |value| -> Result<Rival> {
-            let Some(value) = value else { return Ok(Rival::None) };
-            let newest = header(value)?;
-            if newest.txn != own && self.locked_by_writer(newest.txn) {
-                if duplicate != OnDuplicate::Report {
-                    return Ok(Rival::Undecided(newest.txn));
-                }
-                // Who only reports it need not wait for a writer that leaves the key alone (in MySQL it is the entry that is asked).
-                return Ok(match self.key_beside_writer(table, index, user, newest, value)? {
-                    Some(KeyBesideWriter { before: true, stays: true }) => Rival::Duplicate,
-                    Some(KeyBesideWriter { before: true, stays: false }) => Rival::Leaving(newest.txn),
-                    _ => Rival::Undecided(newest.txn),
-                });
-            }
-            if newest.flags & DELETE_MARK != 0 {
-                return Ok(Rival::None);
-            }
-            let has_key = engine.with_full_row(table, value, |row| has_key(index, row, user))??;
-            Ok(if has_key { Rival::Duplicate } else { Rival::None })
-        })?
-    }
-
-    /// What becomes of a row's key under an unfinished writer of another transaction; `None` where that cannot be told.
-    fn key_beside_writer(
-        &self,
-        table: &Table,
-        index: &Index,
-        user: &[u8],
-        newest: RowHeader,
-        value: &[u8],
-    ) -> Result<Option<KeyBesideWriter>> {
-        let engine = &self.engine;
-        let mut chain = Chain::new(&engine.undo, newest, value, Vec::new());
-        let mut written: Option<bool> = None;
-        let mut same = true;
-        for _ in 0..VERSIONS_ASKED {
-            let version = chain.version();
-            let has = match version.flags & DELETE_MARK {
-                0 => engine.with_version_row(table, &chain.buffer, |row| has_key(index, row, user))?.transpose()?,
-                _ => Some(false),
-            };
-            let Some(has) = has else { return Ok(None) };
-            same &= written.is_none_or(|written| written == has);
-            if !self.locked_by_writer(version.txn) {
-                return Ok(Some(KeyBesideWriter { before: has, stays: same }));
-            }
-            written = Some(has);
-            match chain.step_direct() {
-                Ok(Some(_)) => {}
-                // The writer has inserted the row.
-                Ok(None) => return Ok(Some(KeyBesideWriter { before: false, stays: same && !has })),
-                Err(Error::UndoGone) => return Ok(None),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(None)
-    }
-
-    /// Whether this transaction has locked an entry so that nobody takes it away.
-    fn holds_entry(&mut self, index: &Index, entry: &[u8]) -> Result<bool> {
-        let lock = LockKeyRef { index: index.id, key: entry };
-        let granted = self.try_lock(lock, LockMode::Shared)?;
-        if granted == Some(Granted::New) {
-            self.engine.locks.release(&self.owner, lock);
-        }
-        Ok(granted == Some(Granted::Held))
     }
 
     /// Removes an entry that nobody needs any more, or marks it when only older versions need it.
@@ -487,23 +284,6 @@ pub(crate) enum Removed {
 struct Needed {
     by_version: bool,
     newest: Option<RowHeader>,
-}
-
-enum Rival {
-    None,
-    Duplicate,
-    /// It had the key, and this unfinished writer takes it away.
-    Leaving(TxnId),
-    /// This unfinished writer gives it the key, or may take it back.
-    Undecided(TxnId),
-}
-
-/// A row's key under an unfinished writer.
-struct KeyBesideWriter {
-    /// Whether the row had it before.
-    before: bool,
-    /// Whether that is so in all of the writer's versions, too: then it is so whether that commits or not.
-    stays: bool,
 }
 
 pub(crate) fn has_key(index: &Index, row: RowRef<'_>, user: &[u8]) -> Result<bool> {
