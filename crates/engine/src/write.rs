@@ -8,7 +8,7 @@
 //! 4. No leaf is latched while another index is touched or a lock is awaited.
 //!
 //! # In this room
-//! - `secondary.rs`: the entries of secondary indexes as rows change. `external.rs`: rows too large for a leaf.
+//! - `secondary.rs`: the entries of secondary indexes as rows change; `unique.rs`: keys that only one row may have. `external.rs`: rows too large for a leaf.
 //! - Many rows at once: `staged.rs` gathers them, `staged_insert.rs` puts them in; `entries.rs` gathers their entries, and those of very many wait in `deferred.rs`.
 
 pub(crate) mod deferred;
