@@ -260,14 +260,14 @@ impl ClientSession {
     /// Status flags of replies.
     #[inline]
     pub(crate) fn server_status(&self) -> ServerStatus {
-        let mut status = self.told_status;
+        let mut status = ServerStatus(0);
         status.set(ServerStatus::AUTOCOMMIT, self.core.settings.autocommit);
         let in_transaction = self.is_in_transaction();
         status.set(ServerStatus::IN_TRANS, in_transaction);
         status.set(ServerStatus::IN_TRANS_READONLY, in_transaction && self.engine.is_read_only());
         status.set(ServerStatus::MORE_RESULTS_EXISTS, self.more_results);
         status.set(ServerStatus::NO_BACKSLASH_ESCAPES, self.core.settings.sql_mode.contains(SqlMode::NO_BACKSLASH_ESCAPES));
-        status
+        ServerStatus(status.0 | self.told_status.0)
     }
 
     /// What a stopped statement is told.

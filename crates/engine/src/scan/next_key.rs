@@ -125,6 +125,7 @@ impl Scan<'_> {
                 _ => return false,
             }
         }
-        rest.is_empty() && range.upper == after_prefix(&range.lower)
+        // Hidden row ids have no parts: a range of theirs is none of these.
+        !range.lower.is_empty() && rest.is_empty() && range.upper == after_prefix(&range.lower)
     }
 }
