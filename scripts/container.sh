@@ -132,46 +132,6 @@ end() {
     clear_store
     return $code
 }
-volume_chroot() { echo "$work/volume"; }
-# As an engine makes one: with the directory's owner and rights in the image.
-new_volume_chroot() { rm -rf "$work/volume"; install -d -m 0750 -o 999 -g 999 "$work/volume"; }
-# The server among what was started for it.
-pid_chroot() {
-    local pid=${runs[$1]} child
-    while child=$(cat /proc/"$pid"/task/*/children 2>/dev/null | tr ' ' '\n' | head -1); [ -n "$child" ]; do pid=$child; done
-    [ "$(cat /proc/"$pid"/comm)" = altiplano ] && echo "$pid"
-}
-stop_chroot() {
-    kill -s "$(setting .StopSignal)" "$(pid_chroot "$1")"
-    exit_code=0
-    wait "${runs[$1]}" || exit_code=$?
-}
-log_chroot() { cat "$work/$1.log"; }
-crash_chroot() { kill -KILL "$2"; wait "${runs[$1]}" || true; }
-remove_chroot() {
-    [ -n "${containers[$1]:-}" ] || return 0
-    ! kill -KILL "$(pid_chroot "$1" 2>/dev/null)" 2>/dev/null || true
-    buildah rm "${containers[$1]}" >/dev/null 2>&1 || true
-}
-
-start() { "start_$runner" "$@"; }
-inside() { "inside_$runner" "$@"; }
-health_code() { local code=0; "healthy_$runner" "$1" || code=$?; echo $code; }
-stop() { "stop_$runner" "$1"; }
-log() { "log_$runner" "$1"; }
-answer() { inside "$1" altiplano sql -N -e "$2"; }
-outside() { "$program" sql -h 127.0.0.1 -P "$port" -u guest -pguest -N -e "$1"; }
-
-end() {
-    code=$?
-    for name in first second third; do "remove_$runner" "$name" || true; done
-    "new_volume_$runner"
-    if [ -z "$keep" ]; then
-        buildah rm -a >/dev/null 2>&1 || true
-        rm -rf --one-file-system "$work"
-    fi
-    return $code
-}
 
 # --- what is shown -----------------------------------------------------------------------------------------------------------------------
 

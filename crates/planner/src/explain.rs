@@ -130,8 +130,12 @@ impl Rows<'_> {
     }
 
     fn plain(&mut self, id: u64, kind: &str, table: Option<String>, access: Option<&str>, extra: Option<&str>) {
+        self.rows.push((id, Self::row(id, kind, table, access, extra)));
+    }
+
+    fn row(id: u64, kind: &str, table: Option<String>, access: Option<&str>, extra: Option<&str>) -> Vec<Value> {
         let text = |s: Option<&str>| s.map_or(Value::Null, Value::from);
-        let row = vec![
+        vec![
             Value::UInt(id),
             Value::from(kind),
             table.map_or(Value::Null, Value::from),
@@ -144,8 +148,7 @@ impl Rows<'_> {
             Value::Null,
             Value::Null,
             text(extra),
-        ];
-        self.rows.push((id, row));
+        ]
     }
 
     fn node(&mut self, node: &Node, id: u64, kind: &str, extra: &mut Vec<String>) {
@@ -154,12 +157,11 @@ impl Rows<'_> {
             Node::Table(t) => self.table(t, id, kind, std::mem::take(extra)),
             Node::Virtual(t) => self.virtual_table(t, id, kind, std::mem::take(extra)),
             Node::JsonTable(t) => {
-                self.plain(id, kind, Some(t.alias.to_string()), Some("ALL"), None);
                 extra.insert(0, "Table function: json_table; Using temporary".into());
-                let (_, row) = self.rows.last_mut().expect("just added");
+                let mut row = Self::row(id, kind, Some(t.alias.to_string()), Some("ALL"), Some(&std::mem::take(extra).join("; ")));
                 row[9] = Value::UInt(crate::json_table::ROWS as u64);
                 row[10] = Value::Double(100.0);
-                row[11] = Value::from(std::mem::take(extra).join("; "));
+                self.rows.push((id, row));
             }
             Node::Nested { outer, inner, kind: join, .. } => {
                 self.node(outer, id, kind, extra);
@@ -225,8 +227,7 @@ impl Rows<'_> {
     }
 
     fn virtual_table(&mut self, t: &VirtualNode, id: u64, kind: &str, extra: Vec<String>) {
-        self.plain(id, kind, Some(t.alias.to_string()), Some("ALL"), None);
-        let (_, row) = self.rows.last_mut().expect("just added");
+        let mut row = Self::row(id, kind, Some(t.alias.to_string()), Some("ALL"), None);
         if !t.keys.is_empty() {
             let names: Vec<&str> = t.keys.iter().map(|(key, _)| t.table.columns[t.table.keys[*key as usize] as usize].name).collect();
             row[6] = Value::from(names.join(","));
@@ -236,6 +237,7 @@ impl Rows<'_> {
         if !extra.is_empty() {
             row[11] = Value::from(extra.join("; "));
         }
+        self.rows.push((id, row));
     }
 
     fn table(&mut self, t: &TableNode, id: u64, kind: &str, mut extra: Vec<String>) {

@@ -37,6 +37,16 @@ pub use generate::{Generator, Kind};
 pub use node::{Node, Sort, shrink};
 pub use pair::{Pair, Side, survive};
 
+/// The server that a program of this crate asks: at an address, or one that is started from a program and lives as long as what is returned beside its address.
+pub fn server_of(address: Option<&str>, program: Option<&str>) -> Option<(Option<harness::Server>, String)> {
+    if let Some(address) = address {
+        return Some((None, address.to_owned()));
+    }
+    let own = harness::Server::start(program?, &[]);
+    let address = format!("127.0.0.1:{}", own.port());
+    Some((Some(own), address))
+}
+
 /// The end of a program of this crate: what `run` finds, 1 where something differed, 2 for wrong arguments or a server that cannot be asked.
 pub fn exit_code<O>(options: Option<O>, usage: &str, run: impl FnOnce(&O) -> Result<bool, String>) -> std::process::ExitCode {
     let outcome = options.ok_or_else(|| usage.to_owned()).and_then(|options| run(&options));

@@ -265,10 +265,7 @@ impl Scan<'_> {
                                     }
                                 }
                                 None => {
-                                    // The row was asked for what its entry no longer says.
-                                    if entry.marked && granted == Some(Granted::New) {
-                                        self.session.engine.locks.release(&self.session.owner, row);
-                                    }
+                                    self.session.let_go_after_wait(&entry, row, granted);
                                     self.state.place = self.state.just_before(entry.key.to_vec());
                                 }
                             }
@@ -343,6 +340,13 @@ impl Scan<'_> {
 }
 
 impl Session {
+    /// After a wait for the row behind an entry: behind a marked one it was to be known only whether the row comes back to it, and the row is let go of if the wait is why it is locked.
+    pub(crate) fn let_go_after_wait(&mut self, entry: &Entry<'_>, row: LockKeyRef<'_>, granted: Option<Granted>) {
+        if entry.marked && granted == Some(Granted::New) {
+            self.engine.locks.release(&self.owner, row);
+        }
+    }
+
     /// Whether the row behind a marked entry is without its key, and stays so whether its writer commits or not.
     #[cold]
     fn is_left_behind(&self, table: &Table, index: &Index, entry: &Entry<'_>) -> Result<bool> {

@@ -74,10 +74,7 @@ impl Scan<'_> {
                     true => {
                         let row = LockKeyRef { index: table.indexes[0].id, key: entry.primary_key };
                         let granted = session.wait_for_grant(row.index, row.key, mode, obstacle, wait)?;
-                        // What is to be known is whether the row comes back to its entry, which is locked.
-                        if entry.marked && granted == Some(Granted::New) {
-                            session.engine.locks.release(&session.owner, row);
-                        }
+                        session.let_go_after_wait(&entry, row, granted);
                         Ok(granted.is_some())
                     }
                     false => session.wait_behind_gap(index.id, entry.key, entry_mode, obstacle, wait, gap_is_new),

@@ -298,19 +298,29 @@ impl crate::Engine {
         table.primary().tree.get_nested(primary_key, |value| value.map(header).transpose())?
     }
 
+    /// Whether a version of a row is there and has a key; `None` where its bytes are gone.
+    pub(crate) fn version_has_key(
+        &self,
+        table: &Table,
+        index: &Index,
+        user: &[u8],
+        version: RowHeader,
+        bytes: &[u8],
+    ) -> Result<Option<bool>> {
+        if version.flags & DELETE_MARK != 0 {
+            return Ok(Some(false));
+        }
+        self.with_version_row(table, bytes, |row| has_key(index, row, user))?.transpose()
+    }
+
     /// Whether a row answers for a live entry. The caller latches the entry's leaf: rows come before their entries and go after them, and whoever leaves an entry behind has marked it
     /// when it ends. So the newest version has the key, or one back to the newest of a transaction that has ended.
     pub(crate) fn entry_has_row(&self, table: &Table, index: &Index, user: &[u8], primary_key: &[u8]) -> Result<bool> {
         table.primary().tree.get_nested(primary_key, |value| -> Result<bool> {
             let Some(value) = value else { return Ok(false) };
             let newest = header(value)?;
-            let has = |version: RowHeader, bytes: &[u8]| -> Result<bool> {
-                if version.flags & DELETE_MARK != 0 {
-                    return Ok(false);
-                }
-                // Of a version whose chain is gone nothing is said.
-                Ok(self.with_version_row(table, bytes, |row| has_key(index, row, user))?.transpose()?.unwrap_or(true))
-            };
+            // Of a version whose chain is gone nothing is said.
+            let has = |version, bytes: &[u8]| self.version_has_key(table, index, user, version, bytes).map(|has| has.unwrap_or(true));
             if has(newest, value)? {
                 return Ok(true);
             }

@@ -161,11 +161,7 @@ impl Session {
         let mut same = true;
         for _ in 0..VERSIONS_ASKED {
             let version = chain.version();
-            let has = match version.flags & DELETE_MARK {
-                0 => engine.with_version_row(table, &chain.buffer, |row| has_key(index, row, user))?.transpose()?,
-                _ => Some(false),
-            };
-            let Some(has) = has else { return Ok(None) };
+            let Some(has) = engine.version_has_key(table, index, user, version, &chain.buffer)? else { return Ok(None) };
             same &= written.is_none_or(|written| written == has);
             if !self.locked_by_writer(version.txn) {
                 return Ok(Some(KeyBesideWriter { before: has, stays: same }));

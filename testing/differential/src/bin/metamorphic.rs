@@ -2,7 +2,6 @@
 
 use differential::metamorphic::{Relation, Subject, survey};
 use differential::{Generator, Kind};
-use harness::Server;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -49,12 +48,7 @@ fn main() -> ExitCode {
 
 /// Whether everything held.
 fn run(options: &Options) -> Result<bool, String> {
-    let own = options.program.as_ref().filter(|_| options.server.is_none()).map(|program| Server::start(program, &[]));
-    let address = match (&options.server, &own) {
-        (Some(address), _) => address.clone(),
-        (None, Some(server)) => format!("127.0.0.1:{}", server.port()),
-        (None, None) => return Err(USAGE.to_owned()),
-    };
+    let (_own, address) = differential::server_of(options.server.as_deref(), options.program.as_deref()).ok_or(USAGE)?;
     println!("seed {}", options.seed);
     let start = Instant::now();
     let mut totals: BTreeMap<Relation, (u64, u64, u64)> = BTreeMap::new();

@@ -2,7 +2,6 @@
 
 use differential::schedules::{Schedule, differ, shrink};
 use env::SplitMix64 as Random;
-use harness::Server;
 use harness::spec::Place;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -54,12 +53,7 @@ fn main() -> ExitCode {
 
 /// Whether the servers agreed everywhere.
 fn run(options: &Options) -> Result<bool, String> {
-    let own = options.program.as_ref().filter(|_| options.server.is_none()).map(|program| Server::start(program, &[]));
-    let address = match (&options.server, &own) {
-        (Some(address), _) => address.clone(),
-        (None, Some(server)) => format!("127.0.0.1:{}", server.port()),
-        (None, None) => return Err(USAGE.to_owned()),
-    };
+    let (_own, address) = differential::server_of(options.server.as_deref(), options.program.as_deref()).ok_or(USAGE)?;
     let (ours, theirs) = (Place::parse(&address, "schedules")?, Place::parse(&options.with, "schedules")?);
     println!("seed {}", options.seed);
     let start = Instant::now();
