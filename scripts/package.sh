@@ -83,6 +83,8 @@ is "what systemd says of the unit" "" "$(machine systemd-analyze verify /usr/lib
 answer "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY); INSERT INTO d.t VALUES (1), (2)" >/dev/null
 rows() { serves && answer 'SELECT COUNT(*) FROM d.t'; }
 
+is "another user at the socket" "1045 28000" "$(machine su -s /bin/sh nobody -c "altiplano sql -S /run/altiplano/altiplano.sock -u stranger -e 'DO 1'" 2>&1 | sed -n 's/^ERROR \([0-9]*\) (\([0-9]*\)).*/\1 \2/p')"
+
 before=$(pid)
 machine systemctl kill -s KILL altiplano
 for _ in $(seq 100); do [ "$(pid)" != 0 ] && [ "$(pid)" != "$before" ] && break; sleep 0.2; done
@@ -104,6 +106,13 @@ is "rows after an upgrade" 2 "$(rows)"
 [ "$(pid)" != "$before" ] || die "the old server goes on"
 say "ok: another process than before"
 is "settings kept, the new ones beside them" "77 yes" "$(answer 'SELECT @@max_connections') $(there /etc/altiplano/altiplano.toml.dpkg-dist)"
+
+# It cannot start: whoever starts it is told, and so is the upgrade. Then what was wrong is mended.
+machine sh -c 'echo "prot = 1" >>/etc/altiplano/altiplano.toml'
+is "a start that fails is told" failed "$(machine systemctl restart altiplano 2>/dev/null && echo started || echo failed)"
+machine sed -i '/^prot/d' /etc/altiplano/altiplano.toml
+quietly "systemctl restart altiplano"
+is "started is who serves" 2 "$(answer 'SELECT COUNT(*) FROM d.t')"
 
 quietly "systemctl disable --now altiplano"
 put 0.1.2

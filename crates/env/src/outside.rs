@@ -10,7 +10,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -36,11 +36,18 @@ pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o640).open(path)
 }
 
-/// Binds a unix socket. One that a server which died has left is replaced; one with a listener is not, nor what is no socket.
+/// Binds a unix socket that every user of the system may connect to, whatever the process's umask: who comes in is for accounts to say, as behind a TCP port. One that a server which died
+/// has left is replaced; one with a listener is not, nor what is no socket.
 ///
 /// # Errors
 /// [`io::ErrorKind::AddrInUse`] where somebody listens, or may, [`io::ErrorKind::AlreadyExists`] where no socket is, and what else the operating system says.
 pub fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    let listener = bind_or_replace(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o777))?;
+    Ok(listener)
+}
+
+fn bind_or_replace(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             if !fs::symlink_metadata(path)?.file_type().is_socket() {

@@ -26,6 +26,7 @@ pub mod options;
 mod pool;
 pub mod serve;
 pub mod server;
+mod service_manager;
 pub mod socket;
 mod stand_in;
 pub mod threads;

@@ -12,6 +12,7 @@ use crate::listener::Listeners;
 use crate::log::{self, Level};
 use crate::options::Settings;
 use crate::server::{STOP_TIME_MAX, Server};
+use crate::service_manager;
 use crate::watcher::WATCH_INTERVAL;
 
 /// Why the server does not run; one line for the operator.
@@ -36,8 +37,10 @@ pub fn serve<S: Service>(
     let service = open(settings)?;
     announce(&listeners, &settings.data_dir);
     let server = Server::start(Arc::clone(&service), listeners, WATCH_INTERVAL)?;
+    service_manager::tell(service_manager::SERVES);
 
     let signal = signals.forever().next();
+    service_manager::tell(service_manager::STOPS);
     log::write(Level::System, 0, &format!("{} received, stopping", signal_name(signal)));
     sync::thread::Builder::new().name("second signal".to_owned()).spawn(move || {
         if signals.forever().next().is_some() {

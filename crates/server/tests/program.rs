@@ -94,6 +94,43 @@ fn a_server_starts_complains_and_stops() {
     assert_eq!(child.wait().expect("it ended").code(), Some(0));
 }
 
+/// What systemd waits for where the unit says `Type=notify`: `READY=1` when connections are served, not before.
+#[test]
+fn the_service_manager_is_told_who_serves_and_who_stops() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("notify");
+    let hidden = format!("altiplano-test-{}", std::process::id());
+    let managers = [
+        (UnixDatagram::bind(&path).expect("a socket"), path.to_str().expect("text").to_owned()),
+        (
+            UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&hidden).expect("a name")).expect("a socket without a file"),
+            format!("@{hidden}"),
+        ),
+    ];
+    let data = dir.path().join("data");
+    for (manager, name) in managers {
+        let mut text = [0; 64];
+        let mut told = || String::from_utf8_lossy(&text[..manager.recv(&mut text).expect("a message")]).into_owned();
+        let socket = dir.path().join("s");
+        let run = || altiplano().env("NOTIFY_SOCKET", &name).args(["--port", "0", "--socket"]).arg(&socket).arg("--data-dir").arg(&data).spawn();
+        let mut child = run().expect("the program starts");
+        assert_eq!(told(), "READY=1", "{name}");
+        let mode = std::os::unix::fs::PermissionsExt::mode(&socket.metadata().expect("a socket").permissions()) & 0o777;
+        assert_eq!(mode, 0o777, "accounts say who comes in");
+        // One that does not serve says nothing, so that the next message is the first one's.
+        let mut refused = run().expect("the program starts");
+        assert_eq!(refused.wait().expect("it ended").code(), Some(1));
+        let answer = altiplano().args(["sql", "-N", "-S"]).arg(&socket).args(["-e", "SELECT 7"]).output().expect("the client ran");
+        assert_eq!(answer.stdout, b"7\n");
+        signal(&child, rustix::process::Signal::TERM);
+        assert_eq!(told(), "STOPPING=1", "{name}");
+        assert_eq!(child.wait().expect("it ended").code(), Some(0));
+    }
+}
+
 #[test]
 fn bad_settings_are_told_in_one_line() {
     let dir = tempfile::tempdir().expect("a directory");
