@@ -112,10 +112,14 @@ fn the_service_manager_is_told_who_serves_and_who_stops() {
     ];
     let data = dir.path().join("data");
     for (manager, name) in managers {
-        let mut text = [0; 64];
-        let mut told = || String::from_utf8_lossy(&text[..manager.recv(&mut text).expect("a message")]).into_owned();
+        let told = || {
+            let mut text = [0; 64];
+            let count = manager.recv(&mut text).expect("a message");
+            String::from_utf8_lossy(&text[..count]).into_owned()
+        };
         let socket = dir.path().join("s");
-        let run = || altiplano().env("NOTIFY_SOCKET", &name).args(["--port", "0", "--socket"]).arg(&socket).arg("--data-dir").arg(&data).spawn();
+        let run =
+            || altiplano().env("NOTIFY_SOCKET", &name).args(["--port", "0", "--socket"]).arg(&socket).arg("--data-dir").arg(&data).spawn();
         let mut child = run().expect("the program starts");
         assert_eq!(told(), "READY=1", "{name}");
         let mode = std::os::unix::fs::PermissionsExt::mode(&socket.metadata().expect("a socket").permissions()) & 0o777;
