@@ -80,6 +80,7 @@ const BY_ITSELF: [Feature; 6] = [
     Feature::PreparedTables,
     Feature::InsertRuns,
     Feature::LeafDeltas,
+    Feature::WrittenOptions,
 ];
 
 /// The number and text of the error that a statement gets; ANALYZE TABLE tells its own in a row, and no other then.
