@@ -246,7 +246,6 @@ fn an_empty_statement_is_one_only_where_nothing_follows() {
         ("DO 1; SELECT 1; -- x\n", (3, None)),
         ("SELECT 1 /* x */ ; ", (1, None)),
         ("SELECT 1 -- x", (1, None)),
-        ("SELECT 1; /* x */; SELECT 2", (1, Some(1064))),
     ] {
         assert_eq!(results_of(&mut connection, sql), expected, "{sql}");
     }
