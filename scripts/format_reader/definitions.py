@@ -63,6 +63,10 @@ def section(found, tag, c):
         found["gone"] = c.list(column_type)
     elif tag == 7:
         found["versions"] = dict(c.list(lambda c: (c.varint(), c.list(lambda c: c.varint()))))
+    elif tag == 8:
+        c.list(lambda c: (c.varint(), c.u8()))
+    elif tag == 9:
+        c.list(lambda c: (c.varint(), c.u8(), c.varint()))
     else:
         raise Problem(f"a section of tag {tag}")
     c.end(f"section {tag}")

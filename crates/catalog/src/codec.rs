@@ -149,6 +149,7 @@ fn column(r: &mut Reader<'_>) -> Result<ColumnDef> {
         generated: None,
         visibility: Visibility::Visible,
         histogram: None,
+        written: Default::default(),
     })
 }
 
@@ -178,7 +179,7 @@ fn index(r: &mut Reader<'_>) -> Result<IndexDef> {
         Ok(KeyPart { column, prefix_chars, descending: r.u8()? != 0 })
     })?;
     let comment = text(r)?;
-    Ok(IndexDef { name, id, root, unique, parts, comment, invisible: false })
+    Ok(IndexDef { id, root, comment, ..IndexDef::new(name, unique, parts) })
 }
 
 pub(crate) fn put_type(out: &mut Vec<u8>, ty: &ColumnType) {
@@ -265,7 +266,7 @@ pub(crate) fn list<'a, T>(r: &mut Reader<'a>, mut one: impl FnMut(&mut Reader<'a
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::def::{CheckDef, ForeignKeyDef, Generated, ReferenceAction};
+    use crate::def::{CheckDef, ColumnFormat, ForeignKeyDef, Generated, ReferenceAction, Storage, WrittenColumn, WrittenIndex};
     use types::Charset;
 
     #[test]
@@ -282,6 +283,7 @@ mod tests {
             generated: None,
             visibility: Visibility::Visible,
             histogram: None,
+            written: Default::default(),
         };
         let mut def = TableDef {
             id: TableId(7),
@@ -306,6 +308,7 @@ mod tests {
                     parts: vec![KeyPart::ascending(0)],
                     comment: String::new(),
                     invisible: false,
+                    written: Default::default(),
                 },
                 IndexDef {
                     name: "k".into(),
@@ -315,6 +318,7 @@ mod tests {
                     parts: vec![KeyPart { column: 1, prefix_chars: Some(3), descending: true }],
                     comment: "i".into(),
                     invisible: false,
+                    written: Default::default(),
                 },
             ],
             schema_version: 3,
@@ -342,6 +346,10 @@ mod tests {
         def.columns[3].visibility = Visibility::Hidden;
         def.checks.push(CheckDef { name: "positive".into(), text: "(`id` > 0)".into(), enforced: false });
         def.indexes[1].invisible = true;
+        def.indexes[1].written = WrittenIndex { btree: true, block_size: 1024 };
+        def.columns[1].written = WrittenColumn { collation: true, ..WrittenColumn::default() };
+        def.columns[2].written =
+            WrittenColumn { format: Some(ColumnFormat::Dynamic), storage: Some(Storage::Memory), ..Default::default() };
         def.foreign_keys.push(ForeignKeyDef {
             name: "t_ibfk_1".into(),
             columns: vec![2, 0],

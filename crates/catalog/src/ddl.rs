@@ -9,7 +9,7 @@
 
 use crate::catalog::{Catalog, TableEntry};
 use crate::codec;
-use crate::def::{DatabaseDef, TableDef};
+use crate::def::{DatabaseDef, TableDef, WrittenColumn, WrittenIndex};
 use crate::dictionary::{self, LOCKED};
 use crate::error::{CatalogError, Result};
 use crate::online::OnlineAlter;
@@ -115,7 +115,13 @@ impl Catalog {
     }
 
     /// Refuses what the directory's format cannot hold, and names the newest format that it needs: what came later is looked at first.
-    pub(crate) fn admit(&self, def: &TableDef) -> Result<()> {
+    /// What is only written and shown goes from the definition where the format has no place for it: nobody is refused a table for that.
+    pub(crate) fn admit(&self, def: &mut TableDef) -> Result<()> {
+        if self.engine().allows(Feature::WrittenOptions).is_err() {
+            def.columns.iter_mut().for_each(|column| column.written = WrittenColumn::default());
+            def.indexes.iter_mut().for_each(|index| index.written = WrittenIndex::default());
+        }
+        let def = &*def;
         if row_versions::older_rows_lack_generated(def) {
             self.engine().allows(Feature::ComputedColumns)?;
         }
@@ -144,6 +150,7 @@ impl Catalog {
     /// CREATE TABLE … SELECT: a table without a definition, which nobody else finds. The caller's transaction puts rows into it, then calls
     /// [`Catalog::define_table`] and commits, and [`Catalog::definitions_committed`] follows; after a rollback [`Catalog::discard_table`] does.
     pub fn undefined_table(&self, mut def: TableDef) -> Result<Arc<TableEntry>> {
+        self.admit(&mut def)?;
         def.id = self.engine().allocate_table_id();
         self.make_trees(&mut def, |_| true)?;
         match table_spec(&def).and_then(|spec| Ok(self.engine().open_table(spec)?)) {
@@ -186,7 +193,7 @@ impl Catalog {
 
     /// CREATE TABLE. Ids and root pages of `def` are filled in. Returns the new table.
     pub fn create_table(&self, session: &mut Session, mut def: TableDef) -> Result<Arc<TableEntry>> {
-        self.admit(&def)?;
+        self.admit(&mut def)?;
         def.id = self.engine().allocate_table_id();
         self.make_trees(&mut def, |_| true)?;
         let (database, name) = (def.database.clone(), def.name.clone());
@@ -258,7 +265,7 @@ impl Catalog {
         change: Change<'_, '_>,
         renamed: &[Renamed],
     ) -> Result<()> {
-        let ready = self.admit(&new).and_then(|()| Ok(self.engine().wait_for_recovered(RECOVERED_WAIT)?));
+        let ready = self.admit(&mut new).and_then(|()| Ok(self.engine().wait_for_recovered(RECOVERED_WAIT)?));
         let (is_new, copies) = match &change {
             Change::Built(alter) => (alter.is_new.clone(), alter.target.is_some()),
             Change::InPlace => {

@@ -60,6 +60,44 @@ pub enum Visibility {
     Hidden,
 }
 
+/// What was written of a column, is shown, and changes nothing here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WrittenColumn {
+    /// Its character set or collation: shown also where it is the table's.
+    pub collation: bool,
+    /// `COLUMN_FORMAT`.
+    pub format: Option<ColumnFormat>,
+    /// `STORAGE`.
+    pub storage: Option<Storage>,
+}
+
+/// `COLUMN_FORMAT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnFormat {
+    /// `FIXED`.
+    Fixed,
+    /// `DYNAMIC`.
+    Dynamic,
+}
+
+/// `STORAGE` of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// `DISK`.
+    Disk,
+    /// `MEMORY`.
+    Memory,
+}
+
+/// What was written of an index, is shown, and changes nothing here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WrittenIndex {
+    /// `USING BTREE`.
+    pub btree: bool,
+    /// `KEY_BLOCK_SIZE`; 0 where none is.
+    pub block_size: u32,
+}
+
 /// A CHECK constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckDef {
@@ -96,6 +134,8 @@ pub struct ColumnDef {
     pub visibility: Visibility,
     /// How its values were spread when somebody had that counted.
     pub histogram: Option<Arc<Histogram>>,
+    /// What is shown of it and changes nothing.
+    pub written: WrittenColumn,
 }
 
 impl ColumnDef {
@@ -113,6 +153,7 @@ impl ColumnDef {
             generated: None,
             visibility: Visibility::Visible,
             histogram: None,
+            written: WrittenColumn::default(),
         }
     }
 
@@ -139,12 +180,23 @@ pub struct IndexDef {
     pub comment: String,
     /// The planner passes it by: `INVISIBLE`.
     pub invisible: bool,
+    /// What is shown of it and changes nothing.
+    pub written: WrittenIndex,
 }
 
 impl IndexDef {
     /// An index that has no tree yet.
     pub fn new(name: impl Into<String>, unique: bool, parts: Vec<KeyPart>) -> IndexDef {
-        IndexDef { name: name.into(), id: IndexId::NONE, root: PageNo::NONE, unique, parts, comment: String::new(), invisible: false }
+        IndexDef {
+            name: name.into(),
+            id: IndexId::NONE,
+            root: PageNo::NONE,
+            unique,
+            parts,
+            comment: String::new(),
+            invisible: false,
+            written: WrittenIndex::default(),
+        }
     }
 }
 
@@ -239,6 +291,11 @@ impl ForeignKeyDef {
     }
 }
 
+/// Names of columns, indexes and constraints compare without case.
+pub fn same_name(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())
+}
+
 /// A table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDef {
@@ -301,10 +358,7 @@ impl TableDef {
 
     /// Position of the column with this name (without case).
     pub fn column_index(&self, name: &str) -> Option<usize> {
-        self.columns
-            .iter()
-            .take_while(|c| c.visibility != Visibility::Hidden)
-            .position(|c| c.name.eq_ignore_ascii_case(name) || (!name.is_ascii() && c.name.to_lowercase() == name.to_lowercase()))
+        self.columns.iter().take_while(|c| c.visibility != Visibility::Hidden).position(|c| same_name(&c.name, name))
     }
 
     /// The index that begins with exactly these columns, whole and in this order; `unique`: and has no others, and is unique.

@@ -38,8 +38,8 @@ mod virtual_table;
 pub use catalog::{Catalog, TableEntry};
 pub use ddl::Change;
 pub use def::{
-    CheckDef, ColumnDef, DatabaseDef, DefaultValue, ForeignKeyDef, Generated, HIDDEN_PRIMARY, IndexDef, ReferenceAction, TableDef,
-    Visibility,
+    CheckDef, ColumnDef, ColumnFormat, DatabaseDef, DefaultValue, ForeignKeyDef, Generated, HIDDEN_PRIMARY, IndexDef, ReferenceAction,
+    Storage, TableDef, Visibility, WrittenColumn, WrittenIndex, same_name,
 };
 pub use error::{CatalogError, Result};
 pub use expressions::{Expressions, set_expressions};

@@ -140,7 +140,7 @@ impl Catalog {
         limits: BuildLimits,
         progress: Arc<BuildProgress>,
     ) -> Result<OnlineAlter<'static>> {
-        self.admit(&new)?;
+        self.admit(&mut new)?;
         self.engine().wait_for_recovered(RECOVERED_WAIT)?;
         let is_new: HashSet<usize> = (0..new.indexes.len()).filter(|no| new.indexes[*no].id.is_none()).collect();
         self.make_trees(&mut new, |no| is_new.contains(&no))?;
@@ -166,7 +166,7 @@ impl Catalog {
         limits: BuildLimits,
         progress: Arc<BuildProgress>,
     ) -> Result<OnlineAlter<'c>> {
-        self.admit(&new)?;
+        self.admit(&mut new)?;
         self.engine().wait_for_recovered(RECOVERED_WAIT)?;
         new.id = self.engine().allocate_table_id();
         // Rows move it on; what it is to be is known at the end only.

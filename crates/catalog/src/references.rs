@@ -6,7 +6,7 @@
 //! 3. A parent need not be there: a row under its name waits for a table of this name.
 
 use crate::codec;
-use crate::def::TableDef;
+use crate::def::{TableDef, same_name};
 use crate::dictionary::{self, LOCKED};
 use crate::error::{CatalogError, Result};
 use engine::{Read, Session};
@@ -89,7 +89,7 @@ fn follow(def: &mut TableDef, old: &TableName, new: &TableName, renamed: &[Renam
     for key in def.foreign_keys.iter_mut().filter(|key| key.refers_to(&old.0, &old.1)) {
         (key.parent_database, key.parent_table) = new.clone();
         for column in &mut key.parent_columns {
-            if let Some((_, after)) = renamed.iter().find(|(before, _)| before.eq_ignore_ascii_case(column)) {
+            if let Some((_, after)) = renamed.iter().find(|(before, _)| same_name(before, column)) {
                 column.clone_from(after);
             }
         }
@@ -109,9 +109,15 @@ pub(crate) fn rename_parent(session: &mut Session, old: &TableDef, parent: &mut 
     let (before, after) = (format!("{}_ibfk_", old.name), format!("{}_ibfk_", parent.name));
     for key in &mut parent.foreign_keys {
         // Names that were made of the table's.
-        if let Some(number) = key.name.strip_prefix(&before).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit())) {
-            key.name = format!("{after}{number}");
+        if let Some(rest) = key.name.strip_prefix(&before).filter(|rest| !rest.is_empty()) {
+            key.name = format!("{after}{rest}");
         }
+    }
+    parent.foreign_keys.sort_by_key(|key| key.name.to_lowercase());
+    // One of them may have had such a name already.
+    let keys = &parent.foreign_keys;
+    if let Some((_, key)) = keys.iter().enumerate().find(|(no, key)| keys[..*no].iter().any(|other| same_name(&other.name, &key.name))) {
+        return Err(CatalogError::DuplicateForeignKey(key.name.clone()));
     }
     for (database, table) in children(session, &old.database, &old.name, LOCKED)? {
         if (&database, &table) == (&old.database, &old.name) {

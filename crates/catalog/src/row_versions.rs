@@ -271,6 +271,7 @@ mod tests {
                 parts: Vec::new(),
                 comment: String::new(),
                 invisible: false,
+                written: Default::default(),
             };
             let mut def = TableDef { id: TableId(7), ..TableDef::new("d", "t", columns, vec![index]) };
             let mut rows: Vec<(Vec<u8>, std::collections::HashMap<String, Value>)> = Vec::new();

@@ -6,7 +6,10 @@
 //! 3. No section is written to a directory whose format does not have them ([`engine::format::Feature::DefinitionSections`]).
 
 use crate::codec::{Result, list, put_text, small, text};
-use crate::def::{CheckDef, DefaultValue, ForeignKeyDef, Generated, ReferenceAction, TableDef, Visibility};
+use crate::def::{
+    CheckDef, ColumnFormat, DefaultValue, ForeignKeyDef, Generated, ReferenceAction, Storage, TableDef, Visibility, WrittenColumn,
+    WrittenIndex,
+};
 use crate::histogram::{self, Histogram};
 use crate::row_versions::RowVersions;
 use base::{Malformed, Reader, put_bytes, put_u8, put_varint};
@@ -27,12 +30,24 @@ const HISTOGRAMS: u64 = 5;
 const DROPPED_COLUMNS: u64 = 6;
 /// Older versions of the rows: number, what they hold in order (twice the column's position; for those that are gone, twice that in the list before, and one).
 const ROW_VERSIONS: u64 = 7;
+/// What is written of columns and changes nothing: position, flags.
+const WRITTEN_COLUMNS: u64 = 8;
+/// What is written of indexes and changes nothing: position, flags, KEY_BLOCK_SIZE.
+const WRITTEN_INDEXES: u64 = 9;
 
 const IS_GENERATED: u8 = 1;
 const IS_STORED: u8 = 2;
 const IS_INVISIBLE: u8 = 4;
 const IS_HIDDEN: u8 = 8;
 const HAS_DEFAULT: u8 = 16;
+
+const HAS_COLLATION: u8 = 1;
+const IS_FIXED: u8 = 2;
+const IS_DYNAMIC: u8 = 4;
+const IS_ON_DISK: u8 = 8;
+const IS_IN_MEMORY: u8 = 16;
+
+const IS_BTREE: u8 = 1;
 
 /// Whether the definition needs sections.
 pub(crate) fn has_sections(def: &TableDef) -> bool {
@@ -79,11 +94,72 @@ pub(crate) fn encode(def: &TableDef) -> Vec<u8> {
     section(HISTOGRAMS, told.map(row).collect());
     section(DROPPED_COLUMNS, def.row_versions.encode_dropped());
     section(ROW_VERSIONS, def.row_versions.encode_versions());
+    section(WRITTEN_COLUMNS, def.columns.iter().enumerate().filter_map(|(no, column)| put_written_column(no, column.written)).collect());
+    section(WRITTEN_INDEXES, def.indexes.iter().enumerate().filter_map(|(no, index)| put_written_index(no, index.written)).collect());
     if !out.is_empty() {
         // The end: a definition that was cut off between two sections is not taken for whole.
         put_varint(&mut out, 0);
     }
     out
+}
+
+fn put_written_column(no: usize, written: WrittenColumn) -> Option<Vec<u8>> {
+    let format = match written.format {
+        None => 0,
+        Some(ColumnFormat::Fixed) => IS_FIXED,
+        Some(ColumnFormat::Dynamic) => IS_DYNAMIC,
+    };
+    let storage = match written.storage {
+        None => 0,
+        Some(Storage::Disk) => IS_ON_DISK,
+        Some(Storage::Memory) => IS_IN_MEMORY,
+    };
+    let flags = if written.collation { HAS_COLLATION } else { 0 } | format | storage;
+    let mut row = Vec::new();
+    put_varint(&mut row, no as u64);
+    put_u8(&mut row, flags);
+    (flags != 0).then_some(row)
+}
+
+fn written_column(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
+    let column = def.columns.get_mut(small(r)? as usize).ok_or(Malformed)?;
+    let flags = r.u8()?;
+    if flags & !(HAS_COLLATION | IS_FIXED | IS_DYNAMIC | IS_ON_DISK | IS_IN_MEMORY) != 0 {
+        return Err(Malformed);
+    }
+    let format = match flags & (IS_FIXED | IS_DYNAMIC) {
+        0 => None,
+        IS_FIXED => Some(ColumnFormat::Fixed),
+        IS_DYNAMIC => Some(ColumnFormat::Dynamic),
+        _ => return Err(Malformed),
+    };
+    let storage = match flags & (IS_ON_DISK | IS_IN_MEMORY) {
+        0 => None,
+        IS_ON_DISK => Some(Storage::Disk),
+        IS_IN_MEMORY => Some(Storage::Memory),
+        _ => return Err(Malformed),
+    };
+    column.written = WrittenColumn { collation: flags & HAS_COLLATION != 0, format, storage };
+    Ok(())
+}
+
+fn put_written_index(no: usize, written: WrittenIndex) -> Option<Vec<u8>> {
+    let mut row = Vec::new();
+    put_varint(&mut row, no as u64);
+    put_u8(&mut row, if written.btree { IS_BTREE } else { 0 });
+    put_varint(&mut row, u64::from(written.block_size));
+    (written != WrittenIndex::default()).then_some(row)
+}
+
+fn written_index(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
+    let index = def.indexes.get_mut(small(r)? as usize).ok_or(Malformed)?;
+    let btree = match r.u8()? {
+        0 => false,
+        IS_BTREE => true,
+        _ => return Err(Malformed),
+    };
+    index.written = WrittenIndex { btree, block_size: small(r)? };
+    Ok(())
 }
 
 fn put_foreign_key(key: &ForeignKeyDef) -> Vec<u8> {
@@ -165,6 +241,8 @@ pub(crate) fn decode(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
             HISTOGRAMS => list(&mut section, |r| histogram_of(r, def)).map(drop)?,
             DROPPED_COLUMNS => def.row_versions.dropped = RowVersions::decode_dropped(&mut section)?,
             ROW_VERSIONS => def.row_versions.older = RowVersions::decode_versions(&mut section)?,
+            WRITTEN_COLUMNS => list(&mut section, |r| written_column(r, def)).map(drop)?,
+            WRITTEN_INDEXES => list(&mut section, |r| written_index(r, def)).map(drop)?,
             _ => return Err(Malformed),
         }
     }

@@ -44,11 +44,13 @@ pub enum Feature {
     LeafDeltas,
     /// Generated columns that older rows lack, added without touching the rows: a column of a definition that has an expression and came after other versions.
     ComputedColumns,
+    /// What is written of columns and indexes, shown, and changes nothing: sections 8 and 9 of a table's definition.
+    WrittenOptions,
 }
 
 impl Feature {
     /// All of them, oldest first.
-    pub const ALL: [Feature; 15] = [
+    pub const ALL: [Feature; 16] = [
         Feature::PreparedTransactions,
         Feature::PrunedVersions,
         Feature::HistoryBlocks,
@@ -64,6 +66,7 @@ impl Feature {
         Feature::InsertRuns,
         Feature::LeafDeltas,
         Feature::ComputedColumns,
+        Feature::WrittenOptions,
     ];
 
     /// The format that it came with.
@@ -79,7 +82,8 @@ impl Feature {
             | Feature::Histograms
             | Feature::RowVersions
             | Feature::InsertRuns
-            | Feature::ComputedColumns => 5,
+            | Feature::ComputedColumns
+            | Feature::WrittenOptions => 5,
             Feature::LeafDeltas => btree::DELTAS_FROM_FORMAT,
         }
     }
@@ -102,6 +106,7 @@ impl Feature {
             Feature::InsertRuns => "inserting rows in runs",
             Feature::LeafDeltas => "leaves in the log by what differs from entry to entry",
             Feature::ComputedColumns => "generated columns added without touching the rows",
+            Feature::WrittenOptions => "options of columns and indexes that are only shown",
         }
     }
 }

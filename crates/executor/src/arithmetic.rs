@@ -11,7 +11,7 @@ use crate::exec::Exec;
 use crate::run;
 use mysql_error::codes;
 use planner::explain::Names;
-use planner::expr::{ArithOp, Expr, ExprKind};
+use planner::expr::{ArithOp, Expr, ExprKind, Link};
 use types::{ColumnType, Decimal, SqlMode, TypeKind, Value};
 
 /// Longest expression that a message shows.
@@ -61,7 +61,9 @@ fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn State
     if op.is_bitwise() {
         return bitwise(op, a, b, ty, context);
     }
-    if convert::is_odd_number(a) || convert::is_odd_number(b) {
+    // DIV takes texts for decimals, of which an empty one is none.
+    let empty = |v: &Value| op == ArithOp::IntDiv && matches!(v, Value::Bytes(text) if text.trim_ascii().is_empty());
+    if convert::is_odd_number(a) || convert::is_odd_number(b) || empty(a) || empty(b) {
         return Err(Fault::NotANumber);
     }
     let (Some(x), Some(y)) = (number(a, context), number(b, context)) else { return Ok(Value::Null) };
@@ -244,6 +246,21 @@ impl Exec<'_> {
         }
     }
 
+    /// `first op a op b …`.
+    #[inline(never)]
+    pub(crate) fn arith_run(&mut self, first: &Expr, links: &[Link]) -> run::Result<Value> {
+        self.check_stack()?;
+        let mut v = self.eval(first)?;
+        for (n, link) in links.iter().enumerate() {
+            let operand = self.eval(&link.operand)?;
+            v = match arithmetic(link.op, &v, &operand, &link.ty, &*self.context) {
+                Ok(v) => v,
+                Err(_) => self.arith(link.op, &v, &operand, &step(first, links, n, &v))?,
+            };
+        }
+        Ok(v)
+    }
+
     /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error where a strict statement changes rows.
     fn division_by_zero(&mut self) -> run::Result<Value> {
         let mode = self.context.sql_mode();
@@ -302,6 +319,20 @@ impl Exec<'_> {
         // What an operator computes in between has no name.
         if text.len() > SPELLED_BYTES_MAX || text.contains("<value>") { values() } else { text }
     }
+}
+
+/// An operator of a run as an operation of its own, where there is something to tell of it. What a message would not show is left out of its left operand, which
+/// came to `v`.
+#[cold]
+fn step(first: &Expr, links: &[Link], n: usize, v: &Value) -> Expr {
+    let a = match links[..n].last() {
+        None => first.clone(),
+        Some(before) if n < SPELLED_BYTES_MAX / 4 => {
+            Expr { kind: ExprKind::Run(Box::new(first.clone()), links[..n].to_vec()), ty: before.ty.clone() }
+        }
+        Some(before) => Expr::literal(v.clone(), before.ty.clone()),
+    };
+    Expr { kind: ExprKind::Arith(links[n].op, Box::new(a), Box::new(links[n].operand.clone())), ty: links[n].ty.clone() }
 }
 
 fn spell(op: ArithOp, a: &Value, b: &Value) -> String {

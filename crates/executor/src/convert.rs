@@ -297,6 +297,16 @@ pub fn text<'v>(v: &'v Value, ty: &ColumnType, context: &dyn StatementContext) -
     match v {
         Value::Bytes(b) => Cow::Borrowed(b),
         Value::UInt(n) if ty.is_year_column() || ty.zerofill || ty.kind == TypeKind::Bit => Cow::Owned(number_text(*n, ty)),
+        Value::Decimal(_) | Value::Float(_) | Value::Double(_) if ty.zerofill => {
+            let mut out = Vec::new();
+            match v {
+                Value::Float(n) => types::write_float(*n, ty.decimals, &mut out),
+                Value::Double(n) => types::write_double(*n, ty.decimals, &mut out),
+                other => append_text(other, ty.decimals, context, &mut out),
+            }
+            ty.fill_up(0, &mut out);
+            Cow::Owned(out)
+        }
         // Quotients carry more digits than their type shows.
         Value::Decimal(d) if ty.kind == TypeKind::Decimal && d.scale() != ty.decimals => {
             let mut out = Vec::new();
@@ -355,7 +365,10 @@ fn number_text(n: u64, ty: &ColumnType) -> Vec<u8> {
         return format!("{n:04}").into_bytes();
     }
     if ty.zerofill {
-        return format!("{n:0digits$}", digits = ty.length as usize).into_bytes();
+        let mut text = Vec::new();
+        types::write_u64(n, &mut text);
+        ty.fill_up(0, &mut text);
+        return text;
     }
     let bytes = (ty.length as usize).div_ceil(8).clamp(1, 8);
     n.to_be_bytes()[8 - bytes..].to_vec()
@@ -555,6 +568,9 @@ pub fn coerce(v: Value, from: &ColumnType, ty: &ColumnType, context: &dyn Statem
             _ => {
                 let mut out = Vec::new();
                 append_text(&v, shown_decimals(&v, from), context, &mut out);
+                if from.zerofill {
+                    from.fill_up(0, &mut out);
+                }
                 Value::from(out.as_slice())
             }
         },

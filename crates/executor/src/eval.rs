@@ -140,6 +140,7 @@ impl Exec<'_> {
                 let y = self.eval(b)?;
                 self.arith(*op, &x, &y, e)
             }
+            ExprKind::Run(first, links) => self.arith_run(first, links),
             ExprKind::Neg(a) => {
                 let v = self.eval(a)?;
                 self.negate(&v, e)
@@ -269,7 +270,10 @@ impl Exec<'_> {
                     let taken = match &subject {
                         Some(v) => {
                             let w = self.eval(when)?;
-                            self.note_pair(v, operand.as_deref().unwrap_or(when), &w, when)?;
+                            // As MySQL, to which a date that a text is compared with here is text.
+                            if !matches!((v, &w), (Value::Bytes(_), Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_))) {
+                                self.note_pair(v, operand.as_deref().unwrap_or(when), &w, when)?;
+                            }
                             compare(v, &w, *collation, &*self.context) == Some(Ordering::Equal)
                         }
                         None => self.is_true(when)?,

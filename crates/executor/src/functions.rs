@@ -31,6 +31,7 @@ mod weight_string;
 pub use addresses::format_bytes;
 pub(crate) use json_functions::unquoted;
 pub use numbers::crc32;
+pub use operands::cannot_convert;
 
 use crate::convert::text;
 use crate::errors::{Error, internal};

@@ -67,7 +67,7 @@ pub use errors::Error;
 pub use exec::Scratch;
 pub use execute::{Changes, Outcome, RowConsumer, evaluate, execute, execute_load, matching};
 pub use foreign_keys::reference_key;
-pub use functions::{crc32, format_bytes};
+pub use functions::{cannot_convert, crc32, format_bytes};
 pub use memory::{Memory, STATEMENT_BYTES_MAX};
 pub use odd_constant::odd_constants;
 pub use run::Result;

@@ -42,11 +42,14 @@ pub const IDENTIFIER_CHARS_MAX: usize = 64;
 /// Most characters of an alias.
 pub const ALIAS_CHARS_MAX: usize = 256;
 /// Deepest nesting of rules. The hungriest rule takes 1.4 KiB of stack a level with the dev profile, so that all levels take at
-/// most 144 KiB of a connection thread's 256 (`tests/hostile.rs` runs every nesting shape on such a stack).
-pub const NESTING_MAX: u32 = 100;
-/// Tallest expression tree. Long chains of one operator grow the tree without nesting in the text; whoever walks the tree
+/// most 350 KiB of it (`tests/hostile.rs` runs every nesting shape on 512 KiB).
+pub const NESTING_MAX: u32 = 250;
+/// Tallest expression tree. Chains of comparisons and the like grow the tree without nesting in the text; whoever walks the tree
 /// recursively relies on this bound.
-pub const TREE_HEIGHT_MAX: u32 = 128;
+pub const TREE_HEIGHT_MAX: u32 = 256;
+/// So many operators of a chain of arithmetic, or of `||`, count for the tree's height. A longer one is not walked recursively
+/// ([`Expr::run_of`]), so that there is no bound on its length.
+pub const RUN_HEIGHT_MAX: usize = 16;
 /// Deepest nesting of SELECT, as in MySQL.
 pub const SELECT_NESTING_MAX: u32 = 63;
 

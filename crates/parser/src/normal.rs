@@ -14,7 +14,10 @@ mod query;
 
 pub use query::{Found, QueryNames, normalise_query};
 
-use crate::ast::{AT_TIME_ZONE, BinaryOp, Case, ColumnRef, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, TrimMode, UnaryOp};
+use crate::ast::{
+    AT_TIME_ZONE, BinaryOp, Case, ColumnRef, Expr, ExprKind, FunctionCall, IsTest, JsonInstead, Literal, Run, TrimMode, UnaryOp,
+};
+use crate::grammar::RUN_HEIGHT_MAX;
 use std::fmt::Write;
 
 /// What stands in an expression, beside its text.
@@ -463,7 +466,16 @@ impl Printer<'_> {
                 self.truth(right);
                 self.put(")");
             }
-            BinaryOp::Concat => self.call("concat", &[left, right]),
+            BinaryOp::Concat => {
+                let (first, mut links) = left.run_of(Run::Concat);
+                if links.len() < RUN_HEIGHT_MAX {
+                    return self.call("concat", &[left, right]);
+                }
+                // As deep as they were written MySQL's calls would not be read again.
+                links.reverse();
+                let operands: Vec<&Expr<'_>> = [first].into_iter().chain(links.into_iter().map(|(_, e)| e)).chain([right]).collect();
+                self.call("concat", &operands);
+            }
             BinaryOp::SoundsLike => {
                 self.wrapped("(soundex(", left, ") = ");
                 self.wrapped("soundex(", right, "))");
@@ -484,12 +496,19 @@ impl Printer<'_> {
                     self.put(")");
                     return;
                 }
-                self.put("(");
-                if op.is_comparison() {
-                    self.expr(left)
-                } else {
-                    self.tight(left)
+                if op.run() == Some(Run::Arithmetic) {
+                    let (first, links) = left.run_of(Run::Arithmetic);
+                    (0..=links.len()).for_each(|_| self.put("("));
+                    self.tight(first);
+                    for (op, right) in links.into_iter().rev().chain([(op, right)]) {
+                        let _ = write!(self.out.text, " {} ", operator(op));
+                        self.tight(right);
+                        self.put(")");
+                    }
+                    return;
                 }
+                self.put("(");
+                self.expr(left);
                 let _ = write!(self.out.text, " {} ", operator(op));
                 match right.kind {
                     // Predicates bind more tightly than comparisons.

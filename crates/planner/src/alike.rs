@@ -50,6 +50,9 @@ fn blur(e: &mut Expr, by: By) -> bool {
     }
     let mut is_open = matches!(e.kind, ExprKind::Param(_));
     e.for_each_child_mut(&mut |child| is_open |= blur(child, by));
+    if let ExprKind::Run(_, links) = &mut e.kind {
+        links.iter_mut().for_each(|link| link.ty = ColumnType::bigint());
+    }
     let collation = match e.kind {
         _ if !is_string_class(&e.ty) => None,
         ExprKind::Slot(_) | ExprKind::Param(_) => None,

@@ -15,9 +15,9 @@ use types::ColumnType;
 /// Result of binding.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
-/// Stack that binding, planning or running a statement may take where it asks (`check_stack`). A connection has 1 MiB; what is left is for
+/// Stack that binding, planning or running a statement may take where it asks (`check_stack`). A connection has 1.9 MiB; what is left is for
 /// what does not ask: a single block or operator, walks over the finished plan, libraries.
-pub const STACK_BYTES_MAX: usize = 640 * 1024;
+pub const STACK_BYTES_MAX: usize = 1408 * 1024;
 
 /// Where the stack stands, roughly.
 #[inline(never)]
@@ -27,7 +27,18 @@ pub fn stack_address() -> usize {
 }
 
 /// Depth of expressions past which 1436-like trouble would start; deeper text is refused.
-pub const DEPTH_MAX: u32 = 250;
+pub const DEPTH_MAX: u32 = 500;
+
+/// What is read by subqueries in the conditions of the joins of an UPDATE or DELETE: those are bound before it is known which of its tables it changes.
+#[derive(Debug, Default)]
+pub(crate) struct InOn {
+    /// What is bound are the tables of such a statement, and not a query among them.
+    pub of_change: bool,
+    /// What is bound is in one of the conditions.
+    pub inside: bool,
+    /// What they read.
+    pub read: Vec<base::TableId>,
+}
 
 /// A relation of a FROM clause.
 #[derive(Debug, Clone)]
@@ -443,6 +454,8 @@ pub struct Binder<'c> {
     pub insert_row: Option<InsertRow>,
     /// Tables that the statement changes: its subqueries may not read them, but for derived tables, which are read before.
     pub changed: Vec<(base::TableId, String)>,
+    /// What subqueries in the conditions of its joins read.
+    pub(crate) in_on: InOn,
     /// Rows per key of index prefixes that were asked for: (table, index, parts).
     pub densities: RefCell<HashMap<(usize, usize, usize), Option<f64>>>,
     /// Derived tables may become part of the block that they stand in: the statement changes nothing.
@@ -524,6 +537,7 @@ impl<'c> Binder<'c> {
             locks_exclusively: false,
             insert_row: None,
             changed: Vec::new(),
+            in_on: InOn::default(),
             densities: RefCell::default(),
             samples: RefCell::default(),
             partners: RefCell::default(),

@@ -89,6 +89,15 @@ pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
     }
 }
 
+/// The same of a subquery that has one value for all rows: what that is to be is found when it is asked.
+pub fn temporal_subquery(value: Expr, other: &Expr) -> Expr {
+    if is_number(&value.ty) && is_moment_column(other) {
+        return operand(Func::MomentOperand, value);
+    }
+    let is_year = other.ty.is_year_column() && matches!(other.kind, ExprKind::Slot(_));
+    if is_year && may_be_year(&value.ty) { operand(Func::YearOperand, value) } else { value }
+}
+
 /// A constant that becomes what the function makes of it when it is asked.
 fn operand(func: Func, constant: Expr) -> Expr {
     let ty = constant.ty.clone();

@@ -6,7 +6,7 @@ mod update;
 
 use crate::access::Wanted;
 use crate::bind_query::Ordered;
-use crate::binder::{Binder, Clause, Relation, Result};
+use crate::binder::{Binder, Clause, InOn, Relation, Result};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
 use crate::logical::JoinTree;
@@ -47,12 +47,22 @@ impl Binder<'_> {
     /// Binds what an UPDATE or DELETE reads: tables of views with all their columns, for they may be changed.
     fn changed_tables(&mut self, tables: &[ast::TableRef<'_>], hints: &[&str], command: &'static str) -> Result<Vec<JoinTree>> {
         (self.views.command, self.views.whole_rows) = (command, true);
+        self.in_on = InOn { of_change: true, ..InOn::default() };
         let trees: Result<Vec<JoinTree>> = tables.iter().map(|t| self.table_ref(t)).collect();
+        self.in_on.of_change = false;
         self.views.whole_rows = false;
         if trees.is_ok() && !hints.is_empty() {
             self.hints.fixed_order = self.take_hints(hints);
         }
         trees
+    }
+
+    /// 1093 where a subquery in the condition of a join reads a table that the statement changes.
+    fn refuse_changed_in_on(&self) -> Result<()> {
+        match self.changed.iter().find(|(id, _)| self.in_on.read.contains(id)) {
+            Some((_, name)) => Err(self.changed_table_used(name)),
+            None => Ok(()),
+        }
     }
 
     /// Has a relation keep its rows, locked: they are to be changed. Gives the slot of the row's bytes; the next one holds its key.

@@ -210,10 +210,11 @@ impl Rows<'_> {
             Node::SetOperation { branches, except, .. } => {
                 self.set(branches, if *except { "EXCEPT" } else { "INTERSECT" }, id, kind, std::mem::take(extra));
             }
-            Node::Materialize { input, .. } => {
+            Node::Materialize { input, outer_slots, .. } => {
                 let own = self.new_id();
                 self.plain(id, kind, Some(format!("<derived{own}>")), Some("ALL"), None);
-                self.apart(|rows| rows.query(input, own, "DERIVED"));
+                let kind = if outer_slots.is_empty() { "DERIVED" } else { "DEPENDENT DERIVED" };
+                self.apart(|rows| rows.query(input, own, kind));
             }
             Node::Recursive { seed, step, .. } => {
                 let own = self.new_id();

@@ -219,6 +219,17 @@ pub enum VariableScope {
     Global,
 }
 
+/// An operator of [`ExprKind::Run`]: what the operators before it give is its left operand.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// The operator.
+    pub op: ArithOp,
+    /// Its right operand.
+    pub operand: Expr,
+    /// The type of its result.
+    pub ty: ColumnType,
+}
+
 /// What an expression computes.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
@@ -230,6 +241,8 @@ pub enum ExprKind {
     Slot(Slot),
     /// `a op b`.
     Arith(ArithOp, Box<Expr>, Box<Expr>),
+    /// `a op b op c …`, longer than [`parser::RUN_HEIGHT_MAX`]: in one list, so that whoever walks over an expression needs no stack for the length of a chain.
+    Run(Box<Expr>, Vec<Link>),
     /// `-a`.
     Neg(Box<Expr>),
     /// `~a`.
@@ -354,6 +367,15 @@ pub enum ExprKind {
     NoDefault(Box<str>),
 }
 
+macro_rules! operand_of {
+    (iter, $link:ident) => {
+        &$link.operand
+    };
+    (iter_mut, $link:ident) => {
+        &mut $link.operand
+    };
+}
+
 /// The direct operands of an expression, by shared or by exclusive reference: `$iter` and `$deref` are `iter` and `as_ref`, or `iter_mut` and `as_mut`.
 macro_rules! for_each_operand {
     ($kind:expr, $f:ident, $iter:ident, $deref:ident) => {{
@@ -363,6 +385,10 @@ macro_rules! for_each_operand {
             Arith(_, a, b) | Compare(_, _, a, b) | Xor(a, b) | TimestampDiff(_, a, b) => {
                 $f(a);
                 $f(b);
+            }
+            Run(first, links) => {
+                $f(first);
+                links.$iter().for_each(|link| $f(operand_of!($iter, link)));
             }
             Neg(a) | BitNot(a) | Not(a) | Cast(a, _) | Extract(_, a) | Collate(a, _) | AssignVariable(_, a) => $f(a),
             IsNull { operand, .. } | IsTruth { operand, .. } => $f(operand),
@@ -490,6 +516,20 @@ impl Expr {
             ExprKind::Func(f, args) => f.is_volatile() && !(args.is_empty() && f.tells_of_before()),
             _ => false,
         }
+    }
+
+    /// An arithmetic operation as the last link of the run that its left operand is, or begins.
+    pub(crate) fn into_run(self) -> Expr {
+        let ExprKind::Arith(op, a, b) = self.kind else { return self };
+        let link = Link { op, operand: *b, ty: self.ty.clone() };
+        let kind = match a.kind {
+            ExprKind::Run(first, mut links) => {
+                links.push(link);
+                ExprKind::Run(first, links)
+            }
+            _ => ExprKind::Run(a, vec![link]),
+        };
+        Expr { kind, ty: self.ty }
     }
 
     /// Splits a conjunction into its parts.

@@ -737,6 +737,7 @@ pub(crate) fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
                 strict(a, out);
                 strict(b, out);
             }
+            ExprKind::Run(..) => e.for_each_child(&mut |operand| strict(operand, out)),
             ExprKind::Neg(a) | ExprKind::Collate(a, _) => strict(a, out),
             _ => {}
         }

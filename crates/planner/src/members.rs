@@ -110,8 +110,10 @@ pub fn bare_zero(e: Expr) -> Expr {
 /// Whether a zero that comes of an expression is such a one, whichever of its operands it is.
 pub fn is_computed(e: &Expr) -> bool {
     let either = |e: &Expr| e.ty.kind.is_integer() || is_computed(e);
+    let computes = |op: ArithOp| matches!(op, ArithOp::Mul | ArithOp::Div | ArithOp::Mod | ArithOp::Sub);
     match &e.kind {
-        ExprKind::Arith(op, ..) => matches!(op, ArithOp::Mul | ArithOp::Div | ArithOp::Mod | ArithOp::Sub),
+        ExprKind::Arith(op, ..) => computes(*op),
+        ExprKind::Run(_, links) => links.last().is_some_and(|link| computes(link.op)),
         ExprKind::Func(Func::Mod, _) => true,
         ExprKind::Neg(operand) => is_computed(operand),
         ExprKind::Func(Func::Abs, args) => args.iter().all(is_computed),

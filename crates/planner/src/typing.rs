@@ -43,9 +43,9 @@ pub fn hexadecimal_value(e: &Expr) -> Option<u64> {
     }
 }
 
-/// The type of a value that is no longer the column's own: a whole number without the zeros that the column fills it up with.
+/// The type of a value that is no longer the column's own: a number without the zeros that the column fills it up with.
 pub fn unfilled(ty: &ColumnType) -> ColumnType {
-    ColumnType { zerofill: ty.zerofill && !ty.kind.is_integer(), ..ty.clone() }
+    ColumnType { zerofill: ty.is_year_column(), ..ty.clone() }
 }
 
 /// The type of [`types::whole_text`].
@@ -283,7 +283,7 @@ pub fn common<'t>(types: impl Iterator<Item = &'t ColumnType>) -> ColumnType {
             Some(so_far) => pair(&so_far, ty),
         });
     }
-    result.unwrap_or_else(|| ColumnType::new(TypeKind::Null))
+    result.map_or_else(|| ColumnType::new(TypeKind::Null), |ty| unfilled(&ty))
 }
 
 fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {

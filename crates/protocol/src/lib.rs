@@ -44,6 +44,6 @@ pub use handshake::{Greeting, HandshakeResponse};
 pub use reader::{PacketReader, ReadError};
 pub use reply::{ErrReply, OkReply};
 pub use result::{ResultSink, RowFormat};
-pub use row::{BinaryRow, IntBytes, RowWriter, TextRow};
+pub use row::{BinaryRow, IntBytes, RowWriter, TextRow, filled};
 pub use rows::RowRun;
 pub use writer::PacketWriter;

@@ -6,7 +6,7 @@
 use crate::codec::{put_lenenc_bytes, put_lenenc_int};
 use crate::rows::TEXT_WINDOW;
 use crate::writer::PacketWriter;
-use types::{Date, DateTime, Time};
+use types::{ColumnType, Date, DateTime, Time};
 
 /// Bytes of an integer column in a binary row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,14 @@ pub trait RowWriter {
     fn float(&mut self, value: f32, decimals: u8);
     /// DOUBLE with `decimals` fixed digits, or [`types::DECIMALS_NOT_FIXED`].
     fn double(&mut self, value: f64, decimals: u8);
+    /// FLOAT of a ZEROFILL column of type `ty`: its text is filled up.
+    fn zerofill_float(&mut self, value: f32, ty: &ColumnType) {
+        self.float(value, ty.decimals);
+    }
+    /// DOUBLE of a ZEROFILL column of type `ty`: its text is filled up.
+    fn zerofill_double(&mut self, value: f64, ty: &ColumnType) {
+        self.double(value, ty.decimals);
+    }
     /// A string of bytes: every character, binary, BIT, ENUM, SET and JSON type, and DECIMAL that is already text.
     fn bytes(&mut self, value: &[u8]);
     /// A string of bytes that `write` appends, for values that are formatted in place (DECIMAL).
@@ -84,6 +92,13 @@ fn widen_length(out: &mut Vec<u8>, at: usize, length: usize) {
     out.splice(at..=at, prefix);
 }
 
+/// What `write` appends, as ZEROFILL shows it.
+pub fn filled(ty: &ColumnType, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+    let at = out.len();
+    write(out);
+    ty.fill_up(at, out);
+}
+
 /// A row of the text protocol.
 #[derive(Debug)]
 pub struct TextRow<'w> {
@@ -130,6 +145,14 @@ impl RowWriter for TextRow<'_> {
 
     fn double(&mut self, value: f64, decimals: u8) {
         self.with(|out| types::write_double(value, decimals, out));
+    }
+
+    fn zerofill_float(&mut self, value: f32, ty: &ColumnType) {
+        self.with(|out| filled(ty, |out| types::write_float(value, ty.decimals, out), out));
+    }
+
+    fn zerofill_double(&mut self, value: f64, ty: &ColumnType) {
+        self.with(|out| filled(ty, |out| types::write_double(value, ty.decimals, out), out));
     }
 
     #[inline]

@@ -11,9 +11,9 @@
 use crate::codec::lenenc_int;
 use crate::packet::{FRAME_PAYLOAD_MAX, HEADER_BYTES};
 use crate::result::FLUSH_BYTES;
-use crate::row::{IntBytes, NULL_BITMAP_OFFSET, RowWriter, put_datetime_binary, put_time_binary};
+use crate::row::{IntBytes, NULL_BITMAP_OFFSET, RowWriter, filled, put_datetime_binary, put_time_binary};
 use crate::writer::PacketWriter;
-use types::{DECIMAL_ROOM, DIGITS_ROOM, Date, DateTime, Time};
+use types::{ColumnType, DECIMAL_ROOM, DIGITS_ROOM, Date, DateTime, Time};
 
 /// Strings up to this length are copied in one piece of this length.
 pub const TEXT_WINDOW: usize = 32;
@@ -266,6 +266,14 @@ impl RowWriter for TextRunRow<'_, '_> {
 
     fn double(&mut self, value: f64, decimals: u8) {
         self.run.bytes_with(|out| types::write_double(value, decimals, out));
+    }
+
+    fn zerofill_float(&mut self, value: f32, ty: &ColumnType) {
+        self.run.bytes_with(|out| filled(ty, |out| types::write_float(value, ty.decimals, out), out));
+    }
+
+    fn zerofill_double(&mut self, value: f64, ty: &ColumnType) {
+        self.run.bytes_with(|out| filled(ty, |out| types::write_double(value, ty.decimals, out), out));
     }
 
     #[inline]

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{Mutex, Rank, Signal};
 
-/// Stack of a connection's thread, as MySQL's `thread_stack`. Touched lazily, so that a session pays for what its statements nest; parser, planner and
-/// executor bound their recursion to fit (`planner::STACK_BYTES_MAX`). Unoptimised code needs more.
-pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 2 << 20 } else { 1 << 20 };
+/// Stack of a connection's thread. Touched lazily, so that a session pays for what its statements nest; parser, planner and executor bound their recursion to
+/// fit (`planner::STACK_BYTES_MAX`). Less than a huge page: of one the first touch would take all. Unoptimised code needs more.
+pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 4 << 20 } else { 1920 << 10 };
 
 /// How long a thread stays idle before it ends.
 const IDLE_TIME: Duration = Duration::from_secs(60);

@@ -73,13 +73,14 @@ const LATER: [(Feature, &[&str]); 11] = [
 ];
 /// What the server does by itself, and leaves undone in an older format. Tests of the engine look at that: `prune.rs`, `checkpoints.rs`, `prepared.rs`, `runs.rs`;
 /// `damage.rs` here at pages that lack changes; `recovery.rs` of the tree at leaves in the log.
-const BY_ITSELF: [Feature; 6] = [
+const BY_ITSELF: [Feature; 7] = [
     Feature::PrunedVersions,
     Feature::HistoryBlocks,
     Feature::LackingPages,
     Feature::PreparedTables,
     Feature::InsertRuns,
     Feature::LeafDeltas,
+    Feature::WrittenOptions,
 ];
 
 /// The number and text of the error that a statement gets; ANALYZE TABLE tells its own in a row, and no other then.

@@ -238,6 +238,14 @@ fn an_empty_statement_is_one_only_where_nothing_follows() {
         (";SELECT 1", (0, Some(1064))),
         ("/* x */;SELECT 1", (0, Some(1064))),
         (";", (0, Some(1065))),
+        // A comment is one that does nothing.
+        ("-- x", (1, None)),
+        ("SELECT 1; -- x", (2, None)),
+        ("SELECT 1; /* x */", (2, None)),
+        ("SELECT 1; # x\n ; ", (2, None)),
+        ("DO 1; SELECT 1; -- x\n", (3, None)),
+        ("SELECT 1 /* x */ ; ", (1, None)),
+        ("SELECT 1 -- x", (1, None)),
     ] {
         assert_eq!(results_of(&mut connection, sql), expected, "{sql}");
     }

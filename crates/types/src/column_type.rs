@@ -198,6 +198,10 @@ impl TypeKind {
 /// `decimals` of FLOAT and DOUBLE without (M,D): as many digits as the value needs.
 pub const DECIMALS_NOT_FIXED: u8 = 31;
 
+/// Characters of a FLOAT and of a DOUBLE without (M,D), where they are filled up.
+const FLOAT_WIDTH: usize = 12;
+const DOUBLE_WIDTH: usize = 22;
+
 /// A type with its attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ColumnType {
@@ -265,6 +269,18 @@ impl ColumnType {
     /// What YEAR() gives: a number that clients are told is a YEAR. It may be any year, and two digits stand for themselves.
     pub fn year_number() -> Self {
         ColumnType { zerofill: false, ..ColumnType::new(TypeKind::Year) }
+    }
+
+    /// ZEROFILL: puts zeros before the number that stands at the end of `text` from `at` on, up to the width of the column.
+    pub fn fill_up(&self, at: usize, text: &mut Vec<u8>) {
+        let width = match (self.kind, self.length as usize) {
+            (TypeKind::Decimal, digits) => digits + usize::from(self.decimals > 0),
+            (TypeKind::Float, 0) => FLOAT_WIDTH,
+            (TypeKind::Double, 0) => DOUBLE_WIDTH,
+            (_, width) => width,
+        };
+        let missing = width.saturating_sub(text.len() - at);
+        text.splice(at..at, std::iter::repeat_n(b'0', missing));
     }
 
     /// Whether it is a YEAR as columns have it (1901 to 2155 in four digits, two of which are enough in a comparison), not the number that YEAR() gives.

@@ -10,10 +10,10 @@ use crate::batch::compare::{NULL, TRUE};
 use crate::batch::{harmless, numbers};
 use crate::convert::coerce;
 use crate::exec::Exec;
-use planner::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
+use planner::expr::{ArithOp, CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use planner::func::Func;
 use planner::plan::KeyForm;
-use types::Value;
+use types::{ColumnType, Value};
 
 /// Values of an expression for the rows of a chunk.
 #[derive(Debug)]
@@ -114,10 +114,15 @@ impl Exec<'_> {
             ExprKind::Arith(op, a, b) => {
                 let x = self.vector(a, chunk, rows)?;
                 let y = self.vector(b, chunk, rows)?;
-                if let (Vector::Constant(x), Vector::Constant(y)) = (&x, &y) {
-                    return arithmetic(*op, x, y, &e.ty, &*self.context).ok().map(Vector::Constant);
+                self.combined(*op, &x, &y, &e.ty, chunk, rows)
+            }
+            ExprKind::Run(first, links) => {
+                let mut x = self.vector(first, chunk, rows)?;
+                for link in links {
+                    let y = self.vector(&link.operand, chunk, rows)?;
+                    x = self.combined(link.op, &x, &y, &link.ty, chunk, rows)?;
                 }
-                numbers::arithmetic_columns(*op, &x, &y, &e.ty, rows, chunk.len(), &*self.context).map(Vector::Owned)
+                Some(x)
             }
             ExprKind::Neg(a) => {
                 let x = self.vector(a, chunk, rows)?;
@@ -196,6 +201,22 @@ impl Exec<'_> {
             _ if harmless::is_harmless(e) => self.scalar_column(e, chunk, rows).map(Vector::Owned),
             _ => None,
         }
+    }
+
+    /// `x op y` for some rows, of an operation of type `ty`.
+    fn combined<'c>(
+        &mut self,
+        op: ArithOp,
+        x: &Vector<'_>,
+        y: &Vector<'_>,
+        ty: &ColumnType,
+        chunk: &Chunk,
+        rows: &[u16],
+    ) -> Option<Vector<'c>> {
+        if let (Vector::Constant(x), Vector::Constant(y)) = (x, y) {
+            return arithmetic(op, x, y, ty, &*self.context).ok().map(Vector::Constant);
+        }
+        numbers::arithmetic_columns(op, x, y, ty, rows, chunk.len(), &*self.context).map(Vector::Owned)
     }
 
     /// An expression that has one value for all rows; `None` where that is an error, or has to be told of.

@@ -2,10 +2,9 @@
 
 use super::not_answered;
 use crate::convert;
-use crate::errors::Error;
 use crate::exec::Exec;
 use crate::run::Result;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use planner::expr::Expr;
 use planner::func::Func;
 use std::borrow::Cow;
@@ -63,20 +62,21 @@ fn text_of_bytes(bytes: ByteString, to: Charset) -> Result<Value> {
     match to.decode(&bytes) {
         Ok(Cow::Borrowed(_)) => {}
         Ok(Cow::Owned(text)) => return Ok(Value::bytes(text)),
-        Err(_) => return Err(no_text(&bytes, to)),
+        Err(_) => return Err(cannot_convert(&bytes, Charset::Binary, to).into()),
     }
     Ok(Value::Bytes(bytes))
 }
 
+/// 3854 of bytes of a character set that are no text of another.
 #[cold]
-fn no_text(bytes: &[u8], to: Charset) -> Error {
+pub fn cannot_convert(bytes: &[u8], from: Charset, to: Charset) -> SqlError {
     const SHOWN: usize = 6;
     let shown = bytes.iter().take(SHOWN).map(|byte| match byte {
         b' '..=b'~' => char::from(*byte).to_string(),
         byte => format!("\\x{byte:02X}"),
     });
     let more = if bytes.len() > SHOWN { "..." } else { "" };
-    codes::cannot_convert_string(shown.collect::<String>() + more, Charset::Binary.name(), to.name()).into()
+    codes::cannot_convert_string(shown.collect::<String>() + more, from.name(), to.name())
 }
 
 /// A text with spaces up to so many characters.

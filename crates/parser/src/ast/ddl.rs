@@ -111,6 +111,10 @@ pub struct ColumnAttributes<'a> {
     pub references: Option<&'a References<'a>>,
     /// SRID.
     pub srid: Option<u32>,
+    /// COLUMN_FORMAT FIXED, DYNAMIC or DEFAULT.
+    pub column_format: Option<&'a str>,
+    /// STORAGE DISK, MEMORY or DEFAULT.
+    pub storage: Option<&'a str>,
 }
 
 /// Default of a column.

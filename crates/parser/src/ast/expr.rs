@@ -376,6 +376,41 @@ impl BinaryOp {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne, NullSafeEq};
         matches!(self, Eq | NullSafeEq | Ne | Lt | Le | Gt | Ge)
     }
+
+    /// Which operators it is in a chain of any length with ([`Expr::run_of`]).
+    #[must_use]
+    pub fn run(self) -> Option<Run> {
+        use BinaryOp::{Add, BitAnd, BitOr, BitXor, Concat, Div, IntDiv, Mod, Mul, ShiftLeft, ShiftRight, Sub};
+        match self {
+            Add | Sub | Mul | Div | IntDiv | Mod | BitOr | BitAnd | BitXor | ShiftLeft | ShiftRight => Some(Run::Arithmetic),
+            Concat => Some(Run::Concat),
+            _ => None,
+        }
+    }
+}
+
+/// Operators of which there are long chains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    /// Those of numbers and bits.
+    Arithmetic,
+    /// `||` under PIPES_AS_CONCAT.
+    Concat,
+}
+
+impl<'a> Expr<'a> {
+    /// The leftmost operand of a chain of such operators, and these with their right operands, the last one first: `a - b + c` is `a`, `+ c` and `- b`. A chain leans left, and may be longer than the stack is deep: whoever looks at one goes down it so.
+    #[must_use]
+    pub fn run_of(&'a self, run: Run) -> (&'a Expr<'a>, Vec<(BinaryOp, &'a Expr<'a>)>) {
+        let (mut first, mut links) = (self, Vec::new());
+        while let ExprKind::Binary { op, left, right } = first.kind
+            && op.run() == Some(run)
+        {
+            links.push((op, right));
+            first = left;
+        }
+        (first, links)
+    }
 }
 
 /// Right side of IS.

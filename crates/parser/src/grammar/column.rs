@@ -415,11 +415,18 @@ impl<'a> Parser<'a> {
                 }
                 Kw::COLUMN_FORMAT | Kw::STORAGE => {
                     self.bump();
-                    match (word, self.tok.kw) {
-                        (_, Kw::DEFAULT) | (Kw::COLUMN_FORMAT, Kw::FIXED | Kw::DYNAMIC) | (Kw::STORAGE, Kw::DISK | Kw::MEMORY) => {
-                            self.bump()
+                    let value = match (word, self.tok.kw) {
+                        (_, kw @ Kw::DEFAULT) => Some(kw.text()),
+                        (Kw::COLUMN_FORMAT, kw @ (Kw::FIXED | Kw::DYNAMIC)) | (Kw::STORAGE, kw @ (Kw::DISK | Kw::MEMORY)) => {
+                            Some(kw.text())
                         }
                         _ => return Err(self.unexpected()),
+                    };
+                    self.bump();
+                    if word == Kw::STORAGE {
+                        attributes.storage = value;
+                    } else {
+                        attributes.column_format = value;
                     }
                 }
                 Kw::ENGINE_ATTRIBUTE | Kw::SECONDARY_ENGINE_ATTRIBUTE => self.engine_attribute()?,

@@ -4,7 +4,7 @@
 //! `+ -`, `* / DIV % MOD`, `^`, `||` as concatenation, unary, COLLATE.
 
 use super::function::minds_space;
-use super::{PResult, Parser};
+use super::{PResult, Parser, RUN_HEIGHT_MAX};
 use crate::ast::{BinaryOp, Case, ColumnRef, Expr, ExprKind, Introduced, IsTest, Literal, ObjectName, Query, SysVar, UnaryOp, VarScope};
 use crate::keyword::Kw;
 use crate::lexer::{LIFTED, Tok, Token};
@@ -221,7 +221,9 @@ impl<'a> Parser<'a> {
             }
         }
         let right = self.operand(bound + 1)?;
-        self.grow()?;
+        if !is_long_run(op, &left) {
+            self.grow()?;
+        }
         let left = self.arena.alloc(left);
         Ok(self.node(start, ExprKind::Binary { op, left, right }))
     }
@@ -230,23 +232,52 @@ impl<'a> Parser<'a> {
     #[inline(never)]
     fn chain(&mut self, left: Expr<'a>, level: u8) -> PResult<Expr<'a>> {
         let start = left.span.start;
-        let mut operands = bumpalo::collections::Vec::with_capacity_in(2, self.arena);
-        operands.push(left);
-        loop {
-            let more = match self.tok.tok {
-                Tok::AmpAmp => level == AND,
-                Tok::PipePipe => level == OR && !self.lexer.mode.has(SqlMode::PIPES_AS_CONCAT),
-                _ => self.tok.kw == if level == AND { Kw::AND } else { Kw::OR },
-            };
-            if !more {
-                break;
+        let mut operands = match operands_of(&left, level) {
+            Some(_) => self.operands_of_more(&left, level),
+            None => {
+                self.grow()?;
+                let mut operands = bumpalo::collections::Vec::with_capacity_in(2, self.arena);
+                operands.push(left);
+                operands
             }
+        };
+        self.more_operands(&mut operands, level)?;
+        Ok(self.chained(start, operands, level))
+    }
+
+    /// The operands of a chain in parentheses, to which more are added: `(a OR b) OR c` is one chain, as MySQL has it.
+    #[cold]
+    pub(super) fn operands_of_more(&self, chain: &Expr<'a>, level: u8) -> Operands<'a> {
+        let list = operands_of(chain, level).unwrap_or_default();
+        let mut operands = bumpalo::collections::Vec::with_capacity_in(list.len() + 1, self.arena);
+        operands.extend_from_slice_copy(list);
+        operands
+    }
+
+    /// Operators of `level`, which is that of AND or OR, with what is on their right.
+    pub(super) fn more_operands(&mut self, operands: &mut Operands<'a>, level: u8) -> PResult<()> {
+        while self.junction() == Some(level) {
             self.bump();
             operands.push(self.expr_above(level + 1)?);
         }
-        self.grow()?;
+        Ok(())
+    }
+
+    /// The level of the AND or OR that is looked at.
+    #[inline]
+    pub(super) fn junction(&self) -> Option<u8> {
+        match self.tok.tok {
+            Tok::AmpAmp => Some(AND),
+            Tok::PipePipe if !self.lexer.mode.has(SqlMode::PIPES_AS_CONCAT) => Some(OR),
+            Tok::Keyword if self.tok.kw == Kw::AND => Some(AND),
+            Tok::Keyword if self.tok.kw == Kw::OR => Some(OR),
+            _ => None,
+        }
+    }
+
+    pub(super) fn chained(&self, start: u32, operands: Operands<'a>, level: u8) -> Expr<'a> {
         let operands = operands.into_bump_slice();
-        Ok(self.node(start, if level == AND { ExprKind::And(operands) } else { ExprKind::Or(operands) }))
+        self.node(start, if level == AND { ExprKind::And(operands) } else { ExprKind::Or(operands) })
     }
 
     #[inline(never)]
@@ -627,6 +658,32 @@ impl<'a> Parser<'a> {
         let case = self.arena.alloc(Case { operand, whens: whens.into_bump_slice(), otherwise });
         Ok(self.node(start, ExprKind::Case(case)))
     }
+}
+
+/// The operands of an AND or OR.
+pub(super) type Operands<'a> = bumpalo::collections::Vec<'a, Expr<'a>>;
+
+/// The operands of an expression that is a chain of AND or OR, whichever `level` says.
+#[inline]
+pub(super) fn operands_of<'a>(e: &Expr<'a>, level: u8) -> Option<&'a [Expr<'a>]> {
+    match e.kind {
+        ExprKind::And(list) if level == AND => Some(list),
+        ExprKind::Or(list) if level == OR => Some(list),
+        _ => None,
+    }
+}
+
+/// Whether an operator goes on with a chain that is as long as counts for the height of the tree.
+fn is_long_run(op: BinaryOp, left: &Expr<'_>) -> bool {
+    let Some(of) = op.run() else { return false };
+    let mut left = left;
+    for _ in 0..RUN_HEIGHT_MAX {
+        match left.kind {
+            ExprKind::Binary { op, left: next, .. } if op.run() == Some(of) => left = next,
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The query of an IN, ANY, ALL or SOME, which may have no LIMIT.

@@ -1,5 +1,6 @@
 //! What is in parentheses among expressions: one, a row, a query.
 
+use super::expr::{Operands, operands_of};
 use super::{PResult, Parser};
 use crate::ast::{Expr, ExprKind, Query, QueryBody};
 use crate::keyword::Kw;
@@ -43,17 +44,49 @@ impl<'a> Parser<'a> {
             opened.push(inner);
             self.bump();
         };
+        // The operands of `expr`, where it is a chain that has gone on behind its parenthesis: they are copied once, however often it does.
+        let mut grown: Option<(u8, u32, Operands<'a>)> = None;
         while let Some(start) = opened.pop() {
-            // Rows and set operations are as high as they nest.
-            let nests = self.at_tok(Tok::Comma) || matches!(expr.kind, ExprKind::Subquery(_));
-            expr = self.close_parens(start, expr)?;
-            if nests {
-                self.enter()?;
-                self.grow()?;
+            match &mut grown {
+                Some((_, begins, _)) if self.at_tok(Tok::RParen) => {
+                    self.bump();
+                    *begins = start;
+                }
+                _ => {
+                    if let Some((level, begins, operands)) = grown.take() {
+                        let chain = self.chained(begins, operands, level);
+                        expr = self.any_infix(chain)?;
+                    }
+                    // Rows and set operations are as high as they nest.
+                    let nests = self.at_tok(Tok::Comma) || matches!(expr.kind, ExprKind::Subquery(_));
+                    expr = self.close_parens(start, expr)?;
+                    if nests {
+                        self.enter()?;
+                        self.grow()?;
+                    }
+                }
             }
-            if !opened.is_empty() {
-                expr = self.any_infix(expr)?;
+            if opened.is_empty() {
+                break;
             }
+            let level = self.junction();
+            match (&mut grown, level) {
+                (Some((of, _, operands)), Some(level)) if *of == level => self.more_operands(operands, level)?,
+                (None, Some(level)) if operands_of(&expr, level).is_some() => {
+                    let mut operands = self.operands_of_more(&expr, level);
+                    self.more_operands(&mut operands, level)?;
+                    grown = Some((level, start, operands));
+                }
+                _ => {
+                    if let Some((level, begins, operands)) = grown.take() {
+                        expr = self.chained(begins, operands, level);
+                    }
+                    expr = self.any_infix(expr)?;
+                }
+            }
+        }
+        if let Some((level, begins, operands)) = grown {
+            expr = self.chained(begins, operands, level);
         }
         self.depth = depth;
         Ok(expr)

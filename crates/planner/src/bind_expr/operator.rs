@@ -2,15 +2,15 @@
 
 use crate::bind_expr::bits::bit_not;
 use crate::bind_expr::literal::fraction_digits;
-use crate::binder::{Binder, DEPTH_MAX, Result};
+use crate::binder::{Binder, Result};
 use crate::charsets;
-use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant};
+use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant, temporal_subquery};
 use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace};
 use crate::plan::ToldAs;
 use crate::typing;
-use mysql_error::{SqlError, codes};
+use mysql_error::codes;
 use parser::ast;
 use types::{Collation, ColumnType, Decimal, SqlMode, TypeKind, Value};
 
@@ -46,7 +46,7 @@ impl<'c> Binder<'c> {
                 Expr { kind: ExprKind::Neg(Box::new(number)), ty }
             }
             ast::UnaryOp::Neg => {
-                let ty = typing::negation(&operand_type(&a));
+                let ty = typing::unfilled(&typing::negation(&operand_type(&a)));
                 match a.kind {
                     ExprKind::Literal(Value::Int(n)) if n != i64::MIN => Expr::literal(Value::Int(-n), ty.not_null()),
                     // Past BIGINT a negated constant is exact.
@@ -75,7 +75,16 @@ impl<'c> Binder<'c> {
                 return Ok(Expr { kind: ExprKind::Xor(Box::new(a), Box::new(b)), ty });
             }
             B::Concat => {
-                let args = vec![self.expr(left)?, self.expr(right)?];
+                let (first, links) = left.run_of(ast::Run::Concat);
+                let args = if links.len() < parser::RUN_HEIGHT_MAX {
+                    vec![self.expr(left)?, self.expr(right)?]
+                } else {
+                    let mut args = vec![self.expr(first)?];
+                    for (_, operand) in links.into_iter().rev().chain([(op, right)]) {
+                        args.push(self.expr(operand)?);
+                    }
+                    args
+                };
                 return self.typed_function(Func::Concat, Returns::Str, args);
             }
             B::SoundsLike => {
@@ -90,25 +99,19 @@ impl<'c> Binder<'c> {
                 return self.document_function(Func::MemberOf, Returns::Int, args);
             }
         };
-        // Chains of one operator lean left; walk down without recursion so that their length is not nesting.
-        let mut chain = vec![(arith, right)];
-        let mut start = left;
-        while let ast::ExprKind::Binary { op: inner, left: l, right: r } = start.kind {
-            let Some(inner) = arithmetic_op(inner) else { break };
-            chain.push((inner, r));
-            start = l;
-        }
-        if chain.len() > DEPTH_MAX as usize {
-            return Err(SqlError::with_message(1436, "Thread stack overrun: expression is nested too deeply"));
-        }
-        let mut result = match chain.last() {
+        let (start, links) = left.run_of(ast::Run::Arithmetic);
+        let links = links.into_iter().rev().filter_map(|(op, operand)| Some((arithmetic_op(op)?, operand)));
+        let chain: Vec<_> = links.chain([(arith, right)]).collect();
+        let runs = chain.len() > parser::RUN_HEIGHT_MAX;
+        let mut result = match chain.first() {
             Some((op, _)) if op.is_bitwise() => self.expr(start)?,
             _ => self.number(start)?,
         };
         let mut of = Some(start);
-        for (op, operand) in chain.into_iter().rev() {
+        for (op, operand) in chain {
             if op.is_bitwise() {
                 result = self.bit_operation(op, result, of.take(), operand)?;
+                result = if runs { result.into_run() } else { result };
                 continue;
             }
             of = None;
@@ -120,6 +123,7 @@ impl<'c> Binder<'c> {
                 ty
             };
             result = Expr { kind: ExprKind::Arith(op, Box::new(result), Box::new(operand)), ty };
+            result = if runs { result.into_run() } else { result };
         }
         Ok(result)
     }
@@ -154,8 +158,8 @@ impl<'c> Binder<'c> {
         let collation = self.collation_for(&[&a, &b], op.symbol())?;
         charsets::under(collation, [&mut a, &mut b]);
         self.note_moment_numbers((&a, left), (&b, right));
-        let b = temporal_constant(b, &a);
-        let a = temporal_constant(a, &b);
+        let b = self.temporal_operand(b, &a);
+        let a = self.temporal_operand(a, &b);
         let (a, b) = self.numbers_beside_columns((a, left), (b, right));
         Ok(compare_expr(op, collation, a, b))
     }
@@ -234,6 +238,11 @@ impl<'c> Binder<'c> {
             _ if text.is_settled() || self.is_lone_subquery(&text) => number_operand(text, decimal),
             _ => text,
         }
+    }
+
+    /// What is compared with a column of dates or years, as one of them where it is the same for all rows.
+    fn temporal_operand(&self, e: Expr, other: &Expr) -> Expr {
+        if self.is_lone_subquery(&e) { temporal_subquery(e, other) } else { temporal_constant(e, other) }
     }
 
     /// Whether an expression is a subquery with one value for all rows.

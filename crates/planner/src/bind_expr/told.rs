@@ -71,7 +71,7 @@ impl Binder<'_> {
         is_moments
             && typing::is_number(&number.ty)
             && !number.any(&mut |e| match e.kind {
-                ExprKind::Literal(_) | ExprKind::Neg(_) | ExprKind::Arith(..) | ExprKind::Cast(..) => false,
+                ExprKind::Literal(_) | ExprKind::Neg(_) | ExprKind::Arith(..) | ExprKind::Run(..) | ExprKind::Cast(..) => false,
                 ExprKind::Param(n) => !self.is_lifted(n),
                 _ => true,
             })

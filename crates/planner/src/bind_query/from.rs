@@ -78,7 +78,9 @@ impl<'c> Binder<'c> {
                     let scope = self.scope();
                     let visible = std::mem::replace(&mut scope.visible, start..end);
                     let clause = std::mem::replace(&mut scope.clause, Clause::On);
+                    let inside = std::mem::replace(&mut self.in_on.inside, self.in_on.of_change);
                     let bound = self.condition(condition);
+                    self.in_on.inside = inside;
                     let scope = self.scope();
                     scope.visible = visible;
                     scope.clause = clause;
@@ -236,6 +238,9 @@ impl<'c> Binder<'c> {
         if let Some((_, name)) = self.changed.iter().find(|(id, _)| *id == entry.def.id) {
             return Err(self.changed_table_used(name));
         }
+        if self.in_on.inside {
+            self.in_on.read.push(entry.def.id);
+        }
         let mut hints = Vec::new();
         for hint in factor.index_hints {
             let mut numbers = Vec::new();
@@ -286,11 +291,11 @@ impl<'c> Binder<'c> {
         }
         // LATERAL: it reads the tables before it, as a subquery in WHERE would, but for what USING has merged: it finds both columns.
         let hidden = if derived.lateral { None } else { self.hide_relations() };
-        let changed = std::mem::take(&mut self.changed);
+        let (changed, in_on) = (std::mem::take(&mut self.changed), std::mem::take(&mut self.in_on));
         let joins = std::mem::take(&mut self.scope().joins);
         let bound = self.bind_query(derived.query);
         self.scope().joins = joins;
-        self.changed = changed;
+        (self.changed, self.in_on) = (changed, in_on);
         self.show_relations(hidden);
         let (columns, source) = self.waiting(bound?);
         let columns = named_columns(columns, derived.columns, derived.alias)?;

@@ -62,6 +62,7 @@ impl Binder<'_> {
             targets.push(DeleteTarget { table, row_slot });
         }
         let mut filter = self.where_clause(d.filter)?;
+        self.refuse_changed_in_on()?;
         if targets.is_empty() {
             filter = vec![never()];
         }

@@ -35,6 +35,7 @@ impl Binder<'_> {
         // What is wrong with WHERE is told first.
         let mut filter = self.where_clause(u.filter)?;
         let mut targets = targets?;
+        self.refuse_changed_in_on()?;
         if targets.is_empty() {
             filter = vec![never()];
         }

@@ -1,10 +1,11 @@
 //! Expressions as text, for EXPLAIN: spelled as MySQL prints conditions, with columns by their aliases.
 
-use crate::expr::{Expr, ExprKind, Slot, SubqueryKind};
+use crate::expr::{Expr, ExprKind, Link, Slot, SubqueryKind};
 use crate::func::Family;
 use crate::plan::{Aggregate, AggregateKind, Body, InsertSource, Named, Node, Plan, Query, SortKey};
 use crate::window::{Window, WindowCall, WindowFunction};
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
 use types::Value;
 
 /// Longest text that stands for a computed value: such texts stand in others again.
@@ -277,6 +278,15 @@ impl Names {
                 None => out.push_str(self.computed.get(slot).map_or("<value>", |texts| &texts[usize::from(!quoted)])),
             },
             ExprKind::Arith(op, a, b) => two(a, op.symbol(), b, out),
+            ExprKind::Run(first, links) => {
+                out.extend(std::iter::repeat_n('(', links.len()));
+                self.write(first, quoted, out);
+                for Link { op, operand, .. } in links {
+                    let _ = write!(out, " {} ", op.symbol());
+                    self.write(operand, quoted, out);
+                    out.push(')');
+                }
+            }
             ExprKind::Neg(a) => self.call("-", [&**a].into_iter(), quoted, out),
             ExprKind::BitNot(a) => self.call("~", [&**a].into_iter(), quoted, out),
             ExprKind::Compare(op, _, a, b) => two(a, op.symbol(), b, out),

@@ -137,7 +137,7 @@ impl<'c> Binder<'c> {
         let sql = std::mem::replace(&mut self.sql, b"");
         let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
-        let changed = std::mem::take(&mut self.changed);
+        let (changed, in_on) = (std::mem::take(&mut self.changed), std::mem::take(&mut self.in_on));
         let row_columns = self.row_columns.take();
         let collation = self.views.collation.replace(Collation::from_name(&view.def.connection_collation).unwrap_or(Collation::DEFAULT));
         let outer_side = std::mem::replace(&mut self.views.outer_side, false);
@@ -154,7 +154,7 @@ impl<'c> Binder<'c> {
         self.views.outer_side = outer_side;
         self.views.collation = collation;
         self.row_columns = row_columns;
-        (self.sql, self.scopes, self.ctes, self.changed) = (sql, scopes, ctes, changed);
+        (self.sql, self.scopes, self.ctes, self.changed, self.in_on) = (sql, scopes, ctes, changed, in_on);
         // That it leads to the view that is being made is told as it is.
         let own = self.context.view_being_made().map(|(database, name)| codes::no_such_table(database, name).message);
         bound.map_err(|error| if hides(&error) && own.as_ref() != Some(&error.message) { invalid(view) } else { error })

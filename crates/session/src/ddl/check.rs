@@ -54,12 +54,20 @@ fn in_order(checks: &mut [CheckDef]) {
 
 /// The number of a name that was generated for a constraint of this table.
 fn number_of(name: &str, table: &str) -> Option<u32> {
-    let rest = name.strip_prefix(table)?.strip_prefix("_chk_")?;
+    let rest = rest_of_name(name, table)?;
     rest.bytes().all(|byte| byte.is_ascii_digit()).then(|| rest.parse().ok()).flatten()
 }
 
+/// What stands behind the table's name and `_chk_`.
+fn rest_of_name<'n>(name: &'n str, table: &str) -> Option<&'n str> {
+    name.strip_prefix(table)?.strip_prefix("_chk_")
+}
+
 fn generated_name(table: &str, number: u32) -> Result<String, SqlError> {
-    let name = format!("{table}_chk_{number}");
+    fitting(format!("{table}_chk_{number}"))
+}
+
+fn fitting(name: String) -> Result<String, SqlError> {
     if name.chars().count() > NAME_CHARS_MAX { Err(codes::too_long_ident(name)) } else { Ok(name) }
 }
 
@@ -68,14 +76,18 @@ fn next_name(checks: &[CheckDef], table: &str) -> Result<String, SqlError> {
     generated_name(table, last.saturating_add(1))
 }
 
-/// Names that were generated follow the table's.
+/// Names that were generated, or look so, follow the table's.
 pub(super) fn follow_table_name(checks: &mut [CheckDef], old: &str, new: &str) -> Result<(), SqlError> {
     for check in &mut *checks {
-        if let Some(number) = number_of(&check.name, old) {
-            check.name = generated_name(new, number)?;
+        if let Some(rest) = rest_of_name(&check.name, old).filter(|rest| !rest.is_empty()) {
+            check.name = fitting(format!("{new}_chk_{rest}"))?;
         }
     }
     in_order(checks);
+    // One of them may have had such a name already.
+    if let Some(pair) = checks.windows(2).find(|pair| same_name(&pair[0].name, &pair[1].name)) {
+        return Err(codes::check_constraint_dup_name(&pair[0].name));
+    }
     Ok(())
 }
 

@@ -17,8 +17,8 @@ enum Source {
     Recode(usize, ColumnType, Charset),
     /// The same, where a moment becomes text: with so many fraction digits.
     Moment(usize, u8),
-    /// The same, where a number that is filled up with zeros becomes text: to so many digits.
-    Filled(usize, usize),
+    /// The same, where a number that is filled up with zeros becomes text: of this type.
+    Filled(usize, ColumnType),
     /// The same, where an ENUM or SET of this type becomes a number: that of its member.
     Member(usize, ColumnType),
     /// The same, an ENUM of this type that becomes another: without a member it stays so.
@@ -101,9 +101,21 @@ fn is_moment_as_text(old: &ColumnType, new: &ColumnType) -> bool {
     old.kind.is_temporal() && (1..=6).contains(&old.decimals) && new.kind.is_string()
 }
 
-/// Whether a whole number that is filled up with zeros becomes text, which keeps them.
+/// Whether a number that is filled up with zeros becomes text, which keeps them.
 fn is_filled_as_text(old: &ColumnType, new: &ColumnType) -> bool {
-    old.zerofill && old.kind.is_integer() && new.kind.is_string() && !has_members(new)
+    old.zerofill && old.kind != TypeKind::Year && new.kind.is_string() && !has_members(new)
+}
+
+/// A number as its ZEROFILL column shows it.
+fn filled_text(value: &Value, from: &ColumnType) -> Vec<u8> {
+    let mut text = Vec::new();
+    match value {
+        Value::Float(n) => types::write_float(*n, from.decimals, &mut text),
+        Value::Double(n) => types::write_double(*n, from.decimals, &mut text),
+        other => types::text_of(other, &mut text),
+    }
+    from.fill_up(0, &mut text);
+    text
 }
 
 /// A moment as text, with so many fraction digits.
@@ -144,7 +156,7 @@ impl<'a> RowConverter<'a> {
                 Some(at) => match recoded(&old.columns[*at].ty, &column.ty) {
                     Some(to) => Source::Recode(*at, old.columns[*at].ty.clone(), to),
                     None if is_moment_as_text(&old.columns[*at].ty, &column.ty) => Source::Moment(*at, old.columns[*at].ty.decimals),
-                    None if is_filled_as_text(&old.columns[*at].ty, &column.ty) => Source::Filled(*at, old.columns[*at].ty.length as usize),
+                    None if is_filled_as_text(&old.columns[*at].ty, &column.ty) => Source::Filled(*at, old.columns[*at].ty.clone()),
                     None if has_members(&old.columns[*at].ty) && column.ty.kind.stores_numbers() => {
                         Source::Member(*at, old.columns[*at].ty.clone())
                     }
@@ -220,7 +232,7 @@ impl<'a> RowConverter<'a> {
                 | Source::NumberText(at) => {
                     let value = match (read(*at)?, source) {
                         (value, Source::Moment(_, digits)) => moment_text(value, *digits, &*self.context),
-                        (Value::UInt(n), Source::Filled(_, digits)) => Value::bytes(format!("{n:0digits$}", digits = *digits)),
+                        (value, Source::Filled(_, from)) if !value.is_null() => Value::bytes(filled_text(&value, from)),
                         (Value::Bytes(text), Source::Member(_, from)) => from.member_number(&text).map_or(Value::Bytes(text), Value::UInt),
                         (value, Source::NumberText(_)) if !value.is_null() => {
                             let mut text = Vec::new();

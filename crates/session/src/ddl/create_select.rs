@@ -9,7 +9,7 @@ use crate::client_session::ClientSession;
 use crate::context::{NEW_TABLE_DATABASE, Planning};
 use crate::error_map::Outcome;
 use crate::statement::enter::{STALE_PLANS_MAX, refusal_of, too_stale};
-use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef, TableEntry};
+use catalog::{CatalogError, ColumnDef, DefaultValue, TableDef, TableEntry, WrittenColumn};
 use executor::RowConsumer;
 use mysql_error::codes;
 use parser::ast::{ColumnRef, CreateSelect, Insert, InsertSource, LoadDuplicates, ObjectName, Query, Statement};
@@ -101,7 +101,8 @@ fn column(plan: &Plan, no: usize, output: &OutputColumn) -> ColumnDef {
                 DefaultValue::None if output.ty.nullable => DefaultValue::Null,
                 default => default.clone(),
             };
-            ColumnDef { on_update_now: origin.on_update_now, comment: origin.comment.clone(), ..made(output.ty.clone(), default) }
+            let written = WrittenColumn { collation: origin.written.collation, ..WrittenColumn::default() };
+            ColumnDef { on_update_now: origin.on_update_now, comment: origin.comment.clone(), written, ..made(output.ty.clone(), default) }
         }
         None => {
             let expr = match &plan.body {

@@ -155,12 +155,12 @@ pub(super) fn define(
         primary_key::generate(&mut columns, &mut keys)?;
     }
     foreign_keys::place_made_keys(&columns, &mut keys, of_columns, foreign)?;
-    let (indexes, drafts) = define_indexes(&mut columns, &keys, &name.table)?;
+    let (mut indexes, drafts) = define_indexes(&mut columns, &keys, &name.table)?;
     definer.warnings.extend(warn_of_repeated(&keys, &indexes, &drafts, name));
     let made = |no: usize| drafts[no].is_some_and(|draft| keys[draft].made);
     let foreign_keys = foreign_keys::define(name, &name.table, &columns, &indexes, made, foreign)?;
     let mut shown_options = Vec::new();
-    options.apply_shown(&mut shown_options);
+    options.apply_shown(&mut shown_options, &mut indexes);
     let def = TableDef {
         id: TableId::NONE,
         database: name.database.clone(),

@@ -319,8 +319,8 @@ fn members(
         if collation.char_count(trimmed) > MEMBER_CHARS_MAX {
             return Err(codes::too_long_set_enum_value(column));
         }
-        if list.iter().any(|other| collation.equal(other, trimmed)) {
-            let error = codes::duplicated_value_in_type(column, &shown, word);
+        if let Some(other) = list.iter().find(|other| collation.equal(other, trimmed)) {
+            let error = codes::duplicated_value_in_type(column, other.to_text(), word);
             if definer.mode.is_strict() {
                 return Err(error);
             }

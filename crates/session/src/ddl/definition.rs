@@ -2,7 +2,7 @@
 
 use super::data_type::column_type;
 use super::expression::{Owner, stored};
-use catalog::{ColumnDef, DefaultValue, Generated, Visibility};
+use catalog::{ColumnDef, ColumnFormat, DefaultValue, Generated, Storage, Visibility, WrittenColumn};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::WrittenUnder;
 use parser::ast::{self, ColumnDefault, Expr, ExprKind, Literal, UnaryOp};
@@ -113,9 +113,28 @@ pub(super) fn define_column(
         comment,
         generated,
         visibility: if attributes.visible == Some(false) { Visibility::Invisible } else { Visibility::Visible },
+        written: written_of(column),
         ..ColumnDef::new(name, ty)
     };
     Ok(DraftColumn { def, explicit_null, from: None })
+}
+
+/// What is kept of a column's text to be shown.
+fn written_of(column: &ast::ColumnDef<'_>) -> WrittenColumn {
+    let attributes = &column.attributes;
+    WrittenColumn {
+        collation: column.ty.charset.is_some() || column.ty.collation.is_some() || attributes.collation.is_some(),
+        format: match attributes.column_format {
+            Some("FIXED") => Some(ColumnFormat::Fixed),
+            Some("DYNAMIC") => Some(ColumnFormat::Dynamic),
+            _ => None,
+        },
+        storage: match attributes.storage {
+            Some("DISK") => Some(Storage::Disk),
+            Some("MEMORY") => Some(Storage::Memory),
+            _ => None,
+        },
+    }
 }
 
 /// What is read and not carried out is named, never dropped.
@@ -134,6 +153,8 @@ fn define_generated(definer: &Definer<'_>, name: &str, attributes: &ast::ColumnA
         (attributes.default.is_some(), "DEFAULT"),
         (attributes.auto_increment, "AUTO_INCREMENT"),
         (attributes.on_update_now.is_some(), "ON UPDATE"),
+        (attributes.column_format.is_some(), "COLUMN_FORMAT"),
+        (attributes.storage.is_some(), "STORAGE"),
     ];
     if let Some((_, what)) = beside.into_iter().find(|(is_written, _)| *is_written) {
         return Err(codes::wrong_usage(what, "generated column"));

@@ -147,6 +147,7 @@ impl DraftForeignKey {
             parts: self.columns.iter().map(part).collect(),
             comment: String::new(),
             invisible: false,
+            written: Default::default(),
             from: None,
             made: true,
         }

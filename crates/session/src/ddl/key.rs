@@ -3,7 +3,7 @@
 use super::FullName;
 use super::definition::{Definer, DraftColumn, comment_text};
 use super::expression::{Owner, index_expression_type, stored};
-use catalog::{ColumnDef, DefaultValue, Generated, HIDDEN_PRIMARY, IndexDef, Visibility};
+use catalog::{ColumnDef, DefaultValue, Generated, HIDDEN_PRIMARY, IndexDef, Visibility, WrittenIndex};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast::{KeyDef, KeyKind, KeyTarget};
 use record::KeyPart;
@@ -47,6 +47,7 @@ pub(super) struct DraftKey {
     pub parts: Vec<DraftPart>,
     pub comment: String,
     pub invisible: bool,
+    pub written: WrittenIndex,
     /// Position among the indexes of the old table.
     pub from: Option<usize>,
     /// Made for a foreign key: it goes where another key serves.
@@ -57,7 +58,17 @@ impl DraftKey {
     /// The key of a column's own PRIMARY KEY or UNIQUE.
     pub fn of_column(column: &str, primary: bool) -> DraftKey {
         let part = DraftPart { column: KeyColumn::Named(column.into()), prefix: None, descending: false };
-        DraftKey { primary, unique: true, name: None, parts: vec![part], comment: String::new(), invisible: false, from: None, made: false }
+        DraftKey {
+            primary,
+            unique: true,
+            name: None,
+            parts: vec![part],
+            comment: String::new(),
+            invisible: false,
+            written: WrittenIndex::default(),
+            from: None,
+            made: false,
+        }
     }
 
     /// A key as written. The second result says that HASH was asked for, which is a note.
@@ -104,7 +115,12 @@ impl DraftKey {
             return Err(codes::pk_index_cant_be_invisible());
         }
         let invisible = key.options.invisible;
-        let draft = DraftKey { primary, unique, name: name.map(str::to_owned), parts, comment, invisible, from: None, made: false };
+        let written = WrittenIndex {
+            btree: key.options.using == Some("BTREE"),
+            block_size: key.options.key_block_size.map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX)),
+        };
+        let name = name.map(str::to_owned);
+        let draft = DraftKey { primary, unique, name, parts, comment, invisible, written, from: None, made: false };
         Ok((draft, key.options.using == Some("HASH")))
     }
 }
@@ -138,7 +154,12 @@ pub(super) fn define_indexes(
             None if functional => generated_name(FUNCTIONAL, &made),
             None => generated_name(&columns[parts[0].column].def.name, &made),
         };
-        let index = IndexDef { comment: key.comment.clone(), invisible: key.invisible, ..IndexDef::new(name, key.unique, parts) };
+        let index = IndexDef {
+            comment: key.comment.clone(),
+            invisible: key.invisible,
+            written: key.written,
+            ..IndexDef::new(name, key.unique, parts)
+        };
         made.push((index, no));
     }
     let auto = |column: &DraftColumn| column.def.auto_increment;

@@ -51,7 +51,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
 use crate::transaction::lock_tables::Upgraded;
 use crate::variables::variable;
-use catalog::{CatalogError, TableEntry};
+use catalog::{CatalogError, TableEntry, same_name};
 use definition::{Definer, DraftColumn};
 use executor::StatementContext;
 use lock_manager::WaitsFor;
@@ -286,9 +286,4 @@ impl ClientSession {
 /// Position of a column by name.
 fn find_column(columns: &[DraftColumn], name: &str) -> Option<usize> {
     columns.iter().position(|column| same_name(&column.def.name, name))
-}
-
-/// Names of columns and indexes compare without case.
-fn same_name(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())
 }

@@ -2,6 +2,7 @@
 
 use super::data_type::{resolve_collation, warn_of_charset};
 use super::definition::{Definer, comment_text};
+use catalog::IndexDef;
 use mysql_error::{SqlError, codes};
 use parser::ast::{DatabaseOptions, TableOption};
 use types::{Collation, SqlMode};
@@ -140,8 +141,8 @@ impl Options {
         self.shown.push((name.into(), value.into()));
     }
 
-    /// Lays the options to show over those that a table has.
-    pub fn apply_shown(&self, shown: &mut Vec<(String, String)>) {
+    /// Lays the options to show over those that a table has. Indexes have a KEY_BLOCK_SIZE of their own only where the table has one.
+    pub fn apply_shown(&self, shown: &mut Vec<(String, String)>, indexes: &mut [IndexDef]) {
         for (name, value) in &self.shown {
             shown.retain(|(other, _)| other != name);
             if !value.is_empty() {
@@ -149,6 +150,9 @@ impl Options {
             }
         }
         shown.sort_by_key(|(name, _)| SHOWN.iter().position(|other| other == name));
+        if !shown.iter().any(|(name, _)| name == "KEY_BLOCK_SIZE") {
+            indexes.iter_mut().for_each(|index| index.written.block_size = 0);
+        }
     }
 }
 

@@ -245,6 +245,14 @@ impl RowWriter for FileRow<'_> {
         self.value(|out| types::write_double(value, decimals, out));
     }
 
+    fn zerofill_float(&mut self, value: f32, ty: &types::ColumnType) {
+        self.value(|out| protocol::filled(ty, |out| types::write_float(value, ty.decimals, out), out));
+    }
+
+    fn zerofill_double(&mut self, value: f64, ty: &types::ColumnType) {
+        self.value(|out| protocol::filled(ty, |out| types::write_double(value, ty.decimals, out), out));
+    }
+
     fn bytes(&mut self, value: &[u8]) {
         let charset = self.writing.columns.get(self.no).and_then(|column| column.charset);
         match charset {

@@ -119,7 +119,7 @@ fn fields<'b>(data: &'b Data, ty: &ColumnType) -> Fields<'b> {
     match data {
         Data::Int(values) if is_integer => Fields::Int(values, width(ty.kind)),
         Data::UInt(values) if is_integer => Fields::UInt(values, width(ty.kind)),
-        Data::Decimal(values, scale) if ty.kind == TypeKind::Decimal => Fields::Decimal(values, *scale),
+        Data::Decimal(values, scale) if ty.kind == TypeKind::Decimal && !ty.zerofill => Fields::Decimal(values, *scale),
         Data::Bytes(strings) => Fields::Text(strings),
         Data::Date(values) if ty.kind == TypeKind::Date => Fields::Date(values),
         _ => Fields::Other,

@@ -23,6 +23,7 @@ pub fn put_value(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone:
         Value::Null => row.null(),
         Value::Int(n) => put_int(row, ty, *n),
         Value::UInt(n) => put_uint(row, ty, *n),
+        Value::Float(_) | Value::Double(_) | Value::Decimal(_) if ty.zerofill => put_filled(row, ty, value, zone),
         Value::Float(n) => match ty.kind {
             TypeKind::Double => row.double(f64::from(*n), ty.decimals),
             _ => row.float(*n, ty.decimals),
@@ -76,6 +77,17 @@ pub fn put_converted(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, z
             to.encode(&text, out);
         }),
         _ => put_value(row, ty, value, zone),
+    }
+}
+
+/// A number of a ZEROFILL column that is not of whole numbers.
+#[cold]
+fn put_filled(row: &mut impl RowWriter, ty: &ColumnType, value: &Value, zone: &dyn LocalTime) {
+    match (ty.kind, value) {
+        (TypeKind::Decimal, Value::Decimal(d)) => row.bytes_with(|out| protocol::filled(ty, |out| d.write_to(out), out)),
+        (TypeKind::Float, Value::Float(n)) => row.zerofill_float(*n, ty),
+        (TypeKind::Double, Value::Double(n)) => row.zerofill_double(*n, ty),
+        _ => put_value(row, &ColumnType { zerofill: false, ..ty.clone() }, value, zone),
     }
 }
 

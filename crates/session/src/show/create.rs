@@ -3,7 +3,7 @@
 use crate::client_session::ClientSession;
 use crate::ddl::has_generated_key;
 use crate::variables::variable;
-use catalog::{CheckDef, ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry, Visibility};
+use catalog::{CheckDef, ColumnDef, ColumnFormat, DefaultValue, IndexDef, Storage, TableDef, TableEntry, Visibility};
 use std::fmt::Write;
 use types::{ColumnType, SqlMode, TypeKind, Value};
 
@@ -89,7 +89,7 @@ fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
 fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
     let ty = &column.ty;
     let mut out = format!("{} {ty}", quotes.quoted(&column.name));
-    if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != table.collation {
+    if ty.is_character() && ty.kind != TypeKind::Json && (ty.collation != table.collation || column.written.collation) {
         let _ = write!(out, " CHARACTER SET {} COLLATE {}", ty.collation.charset().name(), ty.collation.name());
     } else if ty.is_character() && ty.kind != TypeKind::Json && ty.collation != ty.collation.charset().default_collation() {
         let _ = write!(out, " COLLATE {}", ty.collation.name());
@@ -101,6 +101,12 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
         out.push_str(" NOT NULL");
     } else if ty.kind == TypeKind::Timestamp {
         out.push_str(" NULL");
+    }
+    if let Some(storage) = column.written.storage {
+        let _ = write!(out, " /*!50606 STORAGE {} */", if storage == Storage::Disk { "DISK" } else { "MEMORY" });
+    }
+    if let Some(format) = column.written.format {
+        let _ = write!(out, " /*!50606 COLUMN_FORMAT {} */", if format == ColumnFormat::Fixed { "FIXED" } else { "DYNAMIC" });
     }
     match &column.default {
         DefaultValue::None => {}
@@ -162,10 +168,10 @@ pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
         Value::Double(n) => types::write_double(*n, ty.decimals, &mut out),
         other => crate::reply::value_text::write(other, &mut out),
     }
-    let text = String::from_utf8_lossy(&out).into_owned();
-    // A decimal is filled up beside its point.
-    let width = ty.length as usize + usize::from(ty.kind == TypeKind::Decimal && ty.decimals > 0);
-    Some(if ty.zerofill { format!("{text:0>width$}") } else { text })
+    if ty.zerofill {
+        ty.fill_up(0, &mut out);
+    }
+    Some(String::from_utf8_lossy(&out).into_owned())
 }
 
 fn index(table: &TableDef, index: &IndexDef, quotes: Quotes) -> String {
@@ -190,6 +196,13 @@ fn index(table: &TableDef, index: &IndexDef, quotes: Quotes) -> String {
     let mut out = format!("{head} ({})", parts.join(","));
     if quotes.plain() {
         return out;
+    }
+    if index.written.btree {
+        out.push_str(" USING BTREE");
+    }
+    let of_table = table.shown_options.iter().find(|(name, _)| name == "KEY_BLOCK_SIZE");
+    if of_table.is_some_and(|(_, size)| index.written.block_size > 0 && *size != index.written.block_size.to_string()) {
+        let _ = write!(out, " KEY_BLOCK_SIZE={}", index.written.block_size);
     }
     if !index.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", types::quoted_text(&index.comment));

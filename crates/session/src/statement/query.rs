@@ -204,7 +204,9 @@ impl ClientSession {
     /// Where the next statement begins, if there is one and the client may send several.
     fn following(&mut self, sql: &[u8], rest: usize) -> Result<Option<usize>, Outcome> {
         let after = sql.get(rest..).unwrap_or_default();
-        if is_blank(after) {
+        let is_nothing = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b';' | 0);
+        // To who may send several, a comment is a statement that does nothing.
+        if after.iter().all(is_nothing) || !self.multi_statements && is_blank(after) {
             return Ok(None);
         }
         if !self.multi_statements {

@@ -334,17 +334,22 @@ pub fn datetime_from_number(number: i64, mode: SqlMode) -> Option<(DateTime, boo
 
 /// What a number is compared with a column of dates as: the moment whose digits it has, the thirtieth of February included. Zero is a number.
 pub fn moment_operand(number: &Value) -> Option<DateTime> {
+    let mut micros = 0;
     let digits = match number {
         Value::Int(digits) => *digits,
         // Past 2^53 it may be another number's.
         Value::Double(number) if number.fract() == 0.0 && number.abs() < 9e15 => *number as i64,
-        Value::Decimal(number) => match number.normalize().rescale(0)?.as_i128()? {
-            (digits, 0) => i64::try_from(digits).ok()?,
-            _ => return None,
-        },
+        Value::Decimal(number) => {
+            let (unscaled, scale) = number.normalize().as_i128()?;
+            let unit = 10_i128.checked_pow(u32::from(scale))?;
+            micros = (unscaled % unit).checked_mul(1_000_000)? / unit;
+            i64::try_from(unscaled / unit).ok()?
+        }
         _ => return None,
     };
-    datetime_from_number(digits, SqlMode::ALLOW_INVALID_DATES).filter(|_| digits != 0).map(|(at, _)| at)
+    let (at, has_time) = datetime_from_number(digits, SqlMode::ALLOW_INVALID_DATES).filter(|_| digits != 0)?;
+    // Behind a day's digits a fraction says nothing.
+    if has_time { at.add_micros(micros as i64) } else { Some(at) }
 }
 
 /// The time of a number hhmmss; a number of a date with time gives its time. The flag tells that it was past the range.

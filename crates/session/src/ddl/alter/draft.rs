@@ -18,7 +18,7 @@ use crate::ddl::{FullName, find_column, primary_key, same_name};
 use catalog::{CheckDef, ColumnDef, DefaultValue, TableDef, Visibility};
 use mysql_error::{SqlError, Warning, codes};
 use parser::ast::{AlterAction, ColumnPosition};
-use types::{Charset, Collation, ColumnType, TypeKind};
+use types::{Charset, Collation, ColumnType, TypeKind, Value};
 
 /// A table's new definition in the making.
 pub(in crate::ddl) struct Draft {
@@ -271,6 +271,7 @@ impl Draft {
                 }
             }
             if ty.collation != collation {
+                refuse_unfit(&column.def.name, ty, &column.def.default, collation)?;
                 ty.collation = collation;
                 // It is of values in the old order.
                 column.def.histogram = None;
@@ -412,11 +413,33 @@ impl Draft {
             None if !keeps_counter(old, &new, &from) => new.auto_increment_start = 1,
             None => {}
         }
-        self.options.apply_shown(&mut new.shown_options);
+        self.options.apply_shown(&mut new.shown_options, &mut new.indexes);
         check_size(&new)?;
         check_columns(&new)?;
         check_expressions(&new)?;
         Ok((new, from, warnings))
+    }
+}
+
+/// Refuses members and a default that are not to be written in another character set, and members that are one under another collation.
+fn refuse_unfit(column: &str, ty: &ColumnType, default: &DefaultValue, to: Collation) -> Result<(), SqlError> {
+    let (from, charset) = (ty.collation.charset(), to.charset());
+    let is_lost = |text: &[u8]| charset != Charset::Binary && *charset.fit(text) != *text;
+    let members = ty.member_list();
+    for (no, member) in members.iter().enumerate() {
+        if is_lost(member) {
+            let mut bytes = Vec::new();
+            from.encode(member, &mut bytes);
+            return Err(executor::cannot_convert(&bytes, from, charset));
+        }
+        if let Some(other) = members[..no].iter().find(|other| to.equal(other, member)) {
+            let kind = if ty.kind == TypeKind::Set { "SET" } else { "ENUM" };
+            return Err(codes::duplicated_value_in_type(column, other.to_text(), kind));
+        }
+    }
+    match default {
+        DefaultValue::Constant(Value::Bytes(text)) if is_lost(text) => Err(codes::invalid_default(column)),
+        _ => Ok(()),
     }
 }
 
@@ -485,6 +508,7 @@ fn old_keys(old: &TableDef) -> Vec<DraftKey> {
                 .collect(),
             comment: index.comment.clone(),
             invisible: index.invisible,
+            written: index.written,
             from: Some(no),
             made: old.foreign_keys.iter().any(|key| key.made_index == index.name),
         })
