@@ -18,6 +18,7 @@ pub(crate) mod locking;
 pub(crate) mod next_key;
 pub(crate) mod runs;
 
+use crate::locks::ahead::LockedAhead;
 use crate::locks::row_lock::{Read, RowLock};
 use crate::range::KeyRange;
 use crate::session::Session;
@@ -87,6 +88,8 @@ impl RowKey<'_> {
 pub struct RowBatch {
     bytes: Vec<u8>,
     rows: Vec<BatchRow>,
+    /// What was locked for them.
+    pub(crate) ahead: LockedAhead,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +113,7 @@ impl RowBatch {
     /// Forgets all rows, and gives back what a next statement is unlikely to need.
     pub fn rest(&mut self) {
         self.clear();
-        if self.bytes.capacity() + self.rows.capacity() * size_of::<BatchRow>() > RowBatch::BYTES_KEPT {
+        if self.bytes.capacity() + self.rows.capacity() * size_of::<BatchRow>() + self.ahead.bytes() > RowBatch::BYTES_KEPT {
             *self = RowBatch::default();
         }
     }

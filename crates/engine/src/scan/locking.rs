@@ -120,6 +120,7 @@ impl Scan<'_> {
                     }
                     Ok(lock) => {
                         shown += 1;
+                        self.session.note_shown();
                         self.session.engine.with_full_row(&table, value, |row| f(row, RowKey::Whole(key), lock))?
                     }
                     Err(found) if wait == Wait::IfMatches => match self.pass_by(&table, key, value, &found, &mut shown, f)? {
@@ -221,6 +222,7 @@ impl Scan<'_> {
         match engine.with_version_row(table, version, |row| f(row, RowKey::Whole(key), RowLock::Unlocked))? {
             Some(step) => {
                 *shown += 1;
+                self.session.note_shown();
                 Ok(Passed::Shown(step))
             }
             None => Ok(Passed::Gone),
@@ -332,8 +334,9 @@ impl Scan<'_> {
         };
         let Locked::Row(looked) = found else { return Ok(Ok(None)) };
         let (step, lock) = looked?;
-        if step.is_none() {
-            session.give_back(table, entry.primary_key, lock);
+        match step {
+            Some(_) => session.note_shown(),
+            None => session.give_back(table, entry.primary_key, lock),
         }
         Ok(Ok(step))
     }
