@@ -192,7 +192,11 @@ pub(crate) enum Place {
 pub struct Scan<'s> {
     pub(crate) session: &'s mut Session,
     pub(crate) state: ScanState,
+    pub(crate) asks: Option<AskEntry<'s>>,
 }
+
+/// Whether the row behind an entry of a secondary index may be wanted, by the entry's key.
+pub type AskEntry<'s> = &'s mut dyn FnMut(&[u8]) -> bool;
 
 /// A scan without its session.
 pub struct ScanState {
@@ -240,7 +244,7 @@ impl Session {
             pace: Pace::default(),
             rows_ahead: KeysAhead::of_some(),
         };
-        let mut scan = Scan { session: self, state };
+        let mut scan = Scan { session: self, state, asks: None };
         // Of one key there is no order, and what lies beside it is not to be locked.
         if direction == Direction::Backward && read != Read::Snapshot && table.indexes[index_no].unique && scan.is_point_of(table) {
             scan.state.direction = Direction::Forward;
@@ -250,7 +254,7 @@ impl Session {
 
     /// Goes on with a parked scan.
     pub fn resume(&mut self, state: ScanState) -> Scan<'_> {
-        Scan { session: self, state }
+        Scan { session: self, state, asks: None }
     }
 
     /// The first key of an index in a range as it stands now, whoever wrote its entry and whether that is deleted. By the time the caller looks at it
@@ -270,7 +274,14 @@ impl Session {
     }
 }
 
-impl Scan<'_> {
+impl<'s> Scan<'s> {
+    /// Asks each entry of a secondary index before its row is locked: only those that may be wanted are.
+    #[must_use]
+    pub fn asking(mut self, ask: AskEntry<'s>) -> Scan<'s> {
+        self.asks = Some(ask);
+        self
+    }
+
     /// Lets the session go; [`Session::resume`] continues.
     pub fn park(self) -> ScanState {
         self.state

@@ -8,12 +8,13 @@
 //! 3. At READ COMMITTED a single-table UPDATE that scans the primary index first looks at the last committed version of a row that somebody else
 //!    has, and waits for the row only if that version passes.
 
-use crate::errors::internal;
+use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::{BATCH_FIRST, BATCH_MAX, decode};
-use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, RowLock, Wait};
-use planner::plan::{Body, Delete, JoinKind, Node, Plan, TableNode, Update};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, RowLock, Scan, ScanState, Wait};
+use planner::plan::{Body, Delete, JoinKind, KeyFilter, Node, Plan, TableNode, Update};
+use record::RestoreBuffer;
 
 /// Most rows of a batch where rows that do not pass are unlocked: until they are looked at they are locked for nothing.
 const BATCH_MAX_GIVEN_BACK: usize = 64;
@@ -55,11 +56,9 @@ impl<'a> Exec<'a> {
         let mut batch = std::mem::take(&mut self.batch);
         let mut state = session.scan(table, index_no, range, direction, read)?.park();
         loop {
+            let count;
+            (state, count) = self.next_locked(node, index_no, state, &mut batch, size)?;
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            let mut scan = session.resume(state);
-            let count = scan.next_batch_ahead(&mut batch, size)?;
-            scan.count(count, count == 0);
-            state = scan.park();
             if count == 0 {
                 self.batch = batch;
                 return Ok(Flow::Continue);
@@ -85,6 +84,46 @@ impl<'a> Exec<'a> {
                 size = BATCH_FIRST.min(size_max);
             }
         }
+    }
+
+    /// The next rows of a scan, locked.
+    fn next_locked(
+        &mut self,
+        node: &'a TableNode,
+        index_no: usize,
+        state: ScanState,
+        batch: &mut RowBatch,
+        size: usize,
+    ) -> Result<(ScanState, usize)> {
+        // An entry is asked with the frame, and without the engine.
+        let session = self.session.take().ok_or_else(|| internal("engine in use"))?;
+        let mut failed = None;
+        let mut read = |mut scan: Scan<'_>| {
+            let count = scan.next_batch_ahead(batch, size)?;
+            scan.count(count, count == 0);
+            Ok((scan.park(), count))
+        };
+        let found = match node.key_filter.as_deref().filter(|_| index_no != 0) {
+            None => read(session.resume(state)),
+            Some(keys) => {
+                let mut buffer = RestoreBuffer::default();
+                keys.restore.begin(&mut buffer);
+                read(session.resume(state).asking(&mut |entry| {
+                    self.entry_passes(keys, entry, &mut buffer).unwrap_or_else(|error| {
+                        failed = Some(error);
+                        true
+                    })
+                }))
+            }
+        };
+        self.session = Some(session);
+        failed.map_or(found.map_err(Error::Engine), Err)
+    }
+
+    fn entry_passes(&mut self, keys: &'a KeyFilter, entry: &[u8], buffer: &mut RestoreBuffer) -> Result<bool> {
+        let row = keys.restore.row(entry, buffer).map_err(|_| internal("an entry that is not made of its parts"))?;
+        decode(row, &keys.columns, None, &[], &mut self.frame)?;
+        self.is_true(&keys.filter)
     }
 
     /// Passes the rows of a batch on, those at least that are still locked; `at` is the last one.

@@ -437,6 +437,8 @@ pub struct Binder<'c> {
     pub counts_allowed: bool,
     /// Rows are locked.
     pub locks: bool,
+    /// Rows that are read are to be changed: UPDATE and DELETE.
+    pub changes_read_rows: bool,
     /// Against locking reads.
     pub locks_exclusively: bool,
     /// For VALUES(col) in ON DUPLICATE KEY UPDATE.
@@ -521,6 +523,7 @@ impl<'c> Binder<'c> {
             counts_allowed: false,
             stack_base: stack_address(),
             locks: false,
+            changes_read_rows: false,
             locks_exclusively: false,
             insert_row: None,
             changed: Vec::new(),

@@ -5,7 +5,7 @@
 //! 2. A scan waits for a row with no latch held, and only before it has shown any: what was shown is dealt with first, so that its reader
 //!    can give back what it does not want.
 //! 3. Behind an entry that its row has left, and may not come back to, nothing is locked, whoever has the row; where ranges stay as they were read
-//!    the entry itself is locked, and who brings it back asks for it (`locks/entry_lock.rs`).
+//!    the entry itself is locked, and who brings it back asks for it (`locks/entry_lock.rs`). Nor is a row locked whose entry says that it is not wanted ([`Scan::asking`]).
 //! 4. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
 
 use crate::locks::gap_lock::{planted, reached};
@@ -294,6 +294,9 @@ impl Scan<'_> {
         shown: &mut u64,
         f: &mut impl ShowLocked,
     ) -> Result<std::result::Result<Step, Obstacle>> {
+        if self.asks.as_mut().is_some_and(|ask| !ask(entry.key)) {
+            return Ok(Ok(Step::Continue));
+        }
         if entry.marked && self.session.is_left_behind(table, &table.indexes[self.state.index_no], entry)? {
             return Ok(Ok(Step::Continue));
         }
@@ -323,7 +326,7 @@ impl Scan<'_> {
         wanted: impl FnOnce(&ScanState, RowRef<'_>) -> Result<bool>,
         f: &mut impl ShowLocked,
     ) -> Result<std::result::Result<Option<Step>, Obstacle>> {
-        let Scan { session, state } = self;
+        let Scan { session, state, .. } = self;
         let mut look = Some(|row: RowRef<'_>, lock: RowLock| -> Result<(Option<Step>, RowLock)> {
             let step = wanted(state, row)?.then(|| f(row, RowKey::Whole(entry.primary_key), lock));
             Ok((step, lock))
