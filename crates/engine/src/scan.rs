@@ -210,6 +210,8 @@ pub struct ScanState {
     /// The range before it was cut to begin with a key in its middle.
     pub(crate) uncut: Option<KeyRange>,
     pub(crate) place: Place,
+    /// The key that the scan stopped before, if it has locked the gap before it and had nothing of that key: until it goes on, the gap was locked for a wait.
+    pub(crate) gap_for_wait: Option<Vec<u8>>,
     /// How far it has come, for the cursor that continues it.
     pub(crate) pace: Pace,
     /// How far rows behind entries were read ahead.
@@ -239,6 +241,7 @@ impl Session {
             direction,
             read,
             place,
+            gap_for_wait: None,
             counted: false,
             uncut: None,
             pace: Pace::default(),

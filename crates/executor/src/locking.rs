@@ -65,8 +65,7 @@ impl<'a> Exec<'a> {
             }
             let is_ahead = size > 1;
             if is_ahead {
-                let may_let_go = (index_no == 0 || !gives_back) && is_locked_once(plan, node.table);
-                session.deal_with(&mut batch, may_let_go);
+                session.deal_with(&mut batch, is_locked_once(plan, node.table));
             }
             let mut at = 0;
             let flow = self.deal_with_rows(node, &batch, &mut at, is_ahead, next);
@@ -127,7 +126,14 @@ impl<'a> Exec<'a> {
     }
 
     /// Passes the rows of a batch on, those at least that are still locked; `at` is the last one.
-    fn deal_with_rows(&mut self, node: &'a TableNode, batch: &RowBatch, at: &mut usize, is_ahead: bool, next: Next<'_, 'a>) -> Result<Flow> {
+    fn deal_with_rows(
+        &mut self,
+        node: &'a TableNode,
+        batch: &RowBatch,
+        at: &mut usize,
+        is_ahead: bool,
+        next: Next<'_, 'a>,
+    ) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
         for row in 0..batch.len() {

@@ -23,6 +23,8 @@ pub(crate) struct LockedAhead {
     keys: Vec<(IndexId, usize)>,
     /// By row: how many there are up to it.
     rows: Vec<usize>,
+    /// A row comes with an entry that the scan has passed: where to go on behind it is not known.
+    pub(crate) is_disordered: bool,
     /// What the transaction was when the first was noted.
     mark: LockMark,
 }
@@ -44,6 +46,7 @@ impl LockedAhead {
         self.bytes.clear();
         self.keys.clear();
         self.rows.clear();
+        self.is_disordered = false;
     }
 
     pub(crate) fn push(&mut self, lock: LockKeyRef<'_>) {
@@ -110,6 +113,7 @@ impl Session {
     /// scan locks, so what is behind the row that it is at may be given back when it waits.
     pub fn deal_with(&mut self, batch: &mut RowBatch, may_let_go: bool) {
         let locked = std::mem::take(&mut batch.ahead);
+        let may_let_go = may_let_go && !locked.is_disordered;
         self.buffers.dealing.push(Dealing { locked, row: 0, may_let_go, let_go: false });
     }
 

@@ -178,6 +178,7 @@ impl Scan<'_> {
                 return Ok(false);
             };
             drop(cursor);
+            let gap_is_new = self.is_gap_for_wait(&key, gap_is_new);
             let wait_for = |session: &mut Session| session.wait_behind_gap(index.id, &key, own_mode, found, wait, gap_is_new);
             self.state.place = match self.met(&key, shown, wait, wait_for)? {
                 After::DealFirst => return Ok(true),
@@ -185,6 +186,13 @@ impl Scan<'_> {
                 After::Passed => Place::After(key),
             };
         }
+    }
+
+    /// Whether the gap before a key was locked for the wait that is about to begin, by this look or before rows were dealt with.
+    pub(crate) fn is_gap_for_wait(&mut self, key: &[u8], is_new: bool) -> bool {
+        let is_for_wait = is_new || self.state.gap_for_wait.as_deref() == Some(key);
+        self.state.gap_for_wait = is_for_wait.then(|| key.to_vec());
+        is_for_wait
     }
 
     /// With no latch held: somebody has the row of this key of the index, which `wait_for` waits for as the scan is to; it returns whether it was granted.
@@ -260,6 +268,7 @@ impl Scan<'_> {
                             }
                             match self.show_moved_back(&table, &entry, mode, f)? {
                                 Some(step) => {
+                                    self.session.buffers.ahead.is_disordered = true;
                                     shown += 1;
                                     self.state.pass(entry.key.to_vec())?;
                                     if step == Step::Stop {
