@@ -77,7 +77,7 @@ pub use range::{KeyRange, after_prefix};
 pub use recovery::redo::RedoReport;
 pub use scan::by_keys::{FoundKey, WantedKeys};
 pub use scan::runs::Run;
-pub use scan::{Direction, RowBatch, RowKey, Scan, ScanState, Step};
+pub use scan::{AskEntry, Direction, RowBatch, RowKey, Scan, ScanState, Step};
 pub use session::{Buffers, Isolation, Savepoint, Session};
 pub use slots::TransactionInfo;
 pub use statistics::IndexFigures;

@@ -18,6 +18,7 @@ pub(crate) mod locking;
 pub(crate) mod next_key;
 pub(crate) mod runs;
 
+use crate::locks::ahead::LockedAhead;
 use crate::locks::row_lock::{Read, RowLock};
 use crate::range::KeyRange;
 use crate::session::Session;
@@ -87,6 +88,8 @@ impl RowKey<'_> {
 pub struct RowBatch {
     bytes: Vec<u8>,
     rows: Vec<BatchRow>,
+    /// What was locked for them.
+    pub(crate) ahead: LockedAhead,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -110,7 +113,7 @@ impl RowBatch {
     /// Forgets all rows, and gives back what a next statement is unlikely to need.
     pub fn rest(&mut self) {
         self.clear();
-        if self.bytes.capacity() + self.rows.capacity() * size_of::<BatchRow>() > RowBatch::BYTES_KEPT {
+        if self.bytes.capacity() + self.rows.capacity() * size_of::<BatchRow>() + self.ahead.bytes() > RowBatch::BYTES_KEPT {
             *self = RowBatch::default();
         }
     }
@@ -189,7 +192,11 @@ pub(crate) enum Place {
 pub struct Scan<'s> {
     pub(crate) session: &'s mut Session,
     pub(crate) state: ScanState,
+    pub(crate) asks: Option<AskEntry<'s>>,
 }
+
+/// Whether the row behind an entry of a secondary index may be wanted, by the entry's key.
+pub type AskEntry<'s> = &'s mut dyn FnMut(&[u8]) -> bool;
 
 /// A scan without its session.
 pub struct ScanState {
@@ -203,6 +210,8 @@ pub struct ScanState {
     /// The range before it was cut to begin with a key in its middle.
     pub(crate) uncut: Option<KeyRange>,
     pub(crate) place: Place,
+    /// The key that the scan stopped before, if it has locked the gap before it and had nothing of that key: until it goes on, the gap was locked for a wait.
+    pub(crate) gap_for_wait: Option<Vec<u8>>,
     /// How far it has come, for the cursor that continues it.
     pub(crate) pace: Pace,
     /// How far rows behind entries were read ahead.
@@ -232,12 +241,13 @@ impl Session {
             direction,
             read,
             place,
+            gap_for_wait: None,
             counted: false,
             uncut: None,
             pace: Pace::default(),
             rows_ahead: KeysAhead::of_some(),
         };
-        let mut scan = Scan { session: self, state };
+        let mut scan = Scan { session: self, state, asks: None };
         // Of one key there is no order, and what lies beside it is not to be locked.
         if direction == Direction::Backward && read != Read::Snapshot && table.indexes[index_no].unique && scan.is_point_of(table) {
             scan.state.direction = Direction::Forward;
@@ -247,7 +257,7 @@ impl Session {
 
     /// Goes on with a parked scan.
     pub fn resume(&mut self, state: ScanState) -> Scan<'_> {
-        Scan { session: self, state }
+        Scan { session: self, state, asks: None }
     }
 
     /// The first key of an index in a range as it stands now, whoever wrote its entry and whether that is deleted. By the time the caller looks at it
@@ -267,7 +277,14 @@ impl Session {
     }
 }
 
-impl Scan<'_> {
+impl<'s> Scan<'s> {
+    /// Asks each entry of a secondary index before its row is locked: only those that may be wanted are.
+    #[must_use]
+    pub fn asking(mut self, ask: AskEntry<'s>) -> Scan<'s> {
+        self.asks = Some(ask);
+        self
+    }
+
     /// Lets the session go; [`Session::resume`] continues.
     pub fn park(self) -> ScanState {
         self.state

@@ -13,6 +13,7 @@ use crate::changed_tables::Touched;
 use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
+use crate::locks::ahead::{Dealing, LockedAhead};
 use crate::locks::row_lock::{Read, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leavings::Leavings;
@@ -76,11 +77,15 @@ pub(crate) struct Running {
     owed: Vec<UndoPtr>,
     view_open: bool,
     /// Whether rows changed since the snapshot are refused to writes and locking reads.
-    first_updater_wins: bool,
+    pub(crate) first_updater_wins: bool,
     /// The statement that runs is the first to read or write, and the snapshot its own: see [`Session::may_restart`].
     snapshot_is_new: bool,
     /// Gaps are locked for the time being, though its level locks none: [`Session::close_gaps`].
     pub(crate) closes_gaps: bool,
+    /// A batch of a locking read is being locked: [`crate::Scan::next_batch_ahead`].
+    pub(crate) reads_ahead: bool,
+    /// Either: then what is granted is noted.
+    pub(crate) notes_locks: bool,
     /// Whether the owner may hold explicit locks.
     pub(crate) may_hold_locks: bool,
     /// They were given back with the commit record.
@@ -134,6 +139,10 @@ pub struct Buffers {
     pub(crate) run: btree::RunPlan,
     /// Keys before which [`Session::close_gaps`] has locked the gap.
     pub(crate) closed: Vec<(base::IndexId, Box<[u8]>)>,
+    /// Keys that [`crate::Scan::next_batch_ahead`] has locked.
+    pub(crate) ahead: LockedAhead,
+    /// Batches whose rows are dealt with: of the tables of a join one in the other.
+    pub(crate) dealing: Vec<Dealing>,
 }
 
 impl Engine {
@@ -179,6 +188,8 @@ impl Running {
             first_updater_wins: false,
             snapshot_is_new: false,
             closes_gaps: false,
+            reads_ahead: false,
+            notes_locks: false,
             may_hold_locks: false,
             locks_are_gone: false,
             appended: Lsn::NONE,

@@ -4,15 +4,17 @@
 //! 1. No row behind the last one that is used is locked: a plan that may end a scan early reads its rows one by one.
 //! 2. At READ COMMITTED a row that does not pass its table's condition is unlocked again, unless this transaction had it before or waited for it. So none is locked ahead of being
 //!    looked at where the statement may come to lock the same row for something else meanwhile, and need it: by another name of the table, or for a foreign key.
+//!    At every level what is locked ahead of the row that a statement is at is given back when it fails there, or has to wait (`engine/src/locks/ahead.rs`).
 //! 3. At READ COMMITTED a single-table UPDATE that scans the primary index first looks at the last committed version of a row that somebody else
 //!    has, and waits for the row only if that version passes.
 
-use crate::errors::internal;
+use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::{BATCH_FIRST, BATCH_MAX, decode};
-use engine::{Direction, HandlerCall, KeyRange, Read, RowLock, Wait};
-use planner::plan::{Body, Delete, JoinKind, Node, Plan, TableNode, Update};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, RowLock, Scan, ScanState, Wait};
+use planner::plan::{Body, Delete, JoinKind, KeyFilter, Node, Plan, TableNode, Update};
+use record::RestoreBuffer;
 
 /// Most rows of a batch where rows that do not pass are unlocked: until they are looked at they are locked for nothing.
 const BATCH_MAX_GIVEN_BACK: usize = 64;
@@ -54,26 +56,99 @@ impl<'a> Exec<'a> {
         let mut batch = std::mem::take(&mut self.batch);
         let mut state = session.scan(table, index_no, range, direction, read)?.park();
         loop {
+            let count;
+            (state, count) = self.next_locked(node, index_no, state, &mut batch, size)?;
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            let mut scan = session.resume(state);
-            let count = scan.next_batch(&mut batch, size)?;
-            scan.count(count, count == 0);
-            state = scan.park();
-            for i in 0..count {
-                self.tick()?;
-                let key = batch.key(i);
-                decode(batch.row(table, i)?, &node.columns, node.keep_row, key, &mut self.frame)?;
-                if self.locked_row(node, key, batch.lock(i), next)? == Flow::Stop {
-                    self.batch = batch;
-                    return Ok(Flow::Stop);
-                }
-            }
             if count == 0 {
                 self.batch = batch;
                 return Ok(Flow::Continue);
             }
+            let is_ahead = size > 1;
+            if is_ahead {
+                session.deal_with(&mut batch, is_locked_once(plan, node.table));
+            }
+            let mut at = 0;
+            let flow = self.deal_with_rows(node, &batch, &mut at, is_ahead, next);
+            let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
+            let was_let_go = is_ahead && session.dealt_with(&mut batch, flow.is_err());
+            if !matches!(flow, Ok(Flow::Continue)) {
+                self.batch = batch;
+                return flow;
+            }
             size = (size * 2).min(size_max);
+            if was_let_go {
+                let mut scan = session.resume(state);
+                scan.go_back_to(&batch, at)?;
+                state = scan.park();
+                size = BATCH_FIRST.min(size_max);
+            }
         }
+    }
+
+    /// The next rows of a scan, locked.
+    fn next_locked(
+        &mut self,
+        node: &'a TableNode,
+        index_no: usize,
+        state: ScanState,
+        batch: &mut RowBatch,
+        size: usize,
+    ) -> Result<(ScanState, usize)> {
+        // An entry is asked with the frame, and without the engine.
+        let session = self.session.take().ok_or_else(|| internal("engine in use"))?;
+        let mut failed = None;
+        let mut read = |mut scan: Scan<'_>| {
+            let count = scan.next_batch_ahead(batch, size)?;
+            scan.count(count, count == 0);
+            Ok((scan.park(), count))
+        };
+        let found = match node.key_filter.as_deref().filter(|_| index_no != 0) {
+            None => read(session.resume(state)),
+            Some(keys) => {
+                let mut buffer = RestoreBuffer::default();
+                keys.restore.begin(&mut buffer);
+                read(session.resume(state).asking(&mut |entry| {
+                    self.entry_passes(keys, entry, &mut buffer).unwrap_or_else(|error| {
+                        failed = Some(error);
+                        true
+                    })
+                }))
+            }
+        };
+        self.session = Some(session);
+        failed.map_or(found.map_err(Error::Engine), Err)
+    }
+
+    fn entry_passes(&mut self, keys: &'a KeyFilter, entry: &[u8], buffer: &mut RestoreBuffer) -> Result<bool> {
+        let row = keys.restore.row(entry, buffer).map_err(|_| internal("an entry that is not made of its parts"))?;
+        decode(row, &keys.columns, None, &[], &mut self.frame)?;
+        self.is_true(&keys.filter)
+    }
+
+    /// Passes the rows of a batch on, those at least that are still locked; `at` is the last one.
+    fn deal_with_rows(
+        &mut self,
+        node: &'a TableNode,
+        batch: &RowBatch,
+        at: &mut usize,
+        is_ahead: bool,
+        next: Next<'_, 'a>,
+    ) -> Result<Flow> {
+        let plan = self.plan;
+        let table = &plan.tables[node.table as usize].storage;
+        for row in 0..batch.len() {
+            self.tick()?;
+            if is_ahead && !self.engine()?.comes_to(row) {
+                break;
+            }
+            *at = row;
+            let key = batch.key(row);
+            decode(batch.row(table, row)?, &node.columns, node.keep_row, key, &mut self.frame)?;
+            if self.locked_row(node, key, batch.lock(row), next)? == Flow::Stop {
+                return Ok(Flow::Stop);
+            }
+        }
+        Ok(Flow::Continue)
     }
 
     /// Reads the row of a whole primary key.
@@ -116,6 +191,18 @@ impl<'a> Exec<'a> {
 fn is_locked_elsewhere(plan: &Plan, table: u32) -> bool {
     let named = plan.references.iter().map(|(no, _)| no).chain(plan.view_tables.iter().map(|(no, ..)| no));
     named.filter(|no| **no == table).nth(1).is_some() || plan.foreign_keys.as_ref().is_some_and(|keys| keys.lead_to(table))
+}
+
+/// Whether a statement comes to lock what a scan of a table locks by that scan alone: then it may be let go of, and read again.
+fn is_locked_once(plan: &Plan, table: u32) -> bool {
+    let is_changed_otherwise = match &plan.body {
+        Body::Query(_) => false,
+        Body::Insert(insert) => insert.table == table,
+        // What a duplicate was told of is to stay.
+        Body::Update(update) => update.ignore,
+        Body::Delete(delete) => delete.ignore,
+    };
+    !is_changed_otherwise && !is_locked_elsewhere(plan, table)
 }
 
 /// Whether rows are to be read one by one: something above a scan of this plan may end it before its end, or change what comes next.

@@ -51,5 +51,5 @@ pub use manager::{AUTO_INCREMENT_BIT, Granted, LockError, LockKeyRef, LockManage
 pub use metadata_list::MetadataLockInfo;
 pub use mode::LockMode;
 pub use outside::Asker;
-pub use owner::Owner;
+pub use owner::{LockMark, Owner};
 pub use snapshot::{LockInfo, LockSnapshot, LockWait};

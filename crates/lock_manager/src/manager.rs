@@ -5,7 +5,7 @@ use crate::deadlock::Detector;
 use crate::gaps::GapCounts;
 use crate::holders::GapChange;
 use crate::mode::LockMode;
-use crate::owner::{LockId, Owner, Wait};
+use crate::owner::{LockId, LockMark, Owner, Wait};
 use crate::platform::atomic::{AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use crate::platform::{Arc, CachePadded, Weak, planted};
@@ -305,10 +305,25 @@ impl LockManager {
 
     /// Gives one lock back: what READ COMMITTED does with rows that do not match. `false` when the owner did not hold it.
     pub fn release(&self, owner: &Arc<Owner>, key: LockKeyRef<'_>) -> bool {
+        self.release_if(owner, key, || true)
+    }
+
+    /// The moment for [`Self::release_since`].
+    pub fn mark(&self, owner: &Arc<Owner>) -> LockMark {
+        owner.inner().mark()
+    }
+
+    /// Gives a lock back that the owner has asked for since, and had nothing of before. `false` when it did not hold it, or has inherited gaps since: one may be on this key, and stays.
+    pub fn release_since(&self, owner: &Arc<Owner>, key: LockKeyRef<'_>, since: LockMark) -> bool {
+        self.release_if(owner, key, || owner.inner().mark() == since)
+    }
+
+    /// `allowed` is asked under the latch of the key's shard.
+    fn release_if(&self, owner: &Arc<Owner>, key: LockKeyRef<'_>, allowed: impl Fn() -> bool) -> bool {
         let (hash, shard_no) = self.place(key);
         let mut wakes = Wakes::new();
         let mut shard = self.shards[shard_no as usize].lock();
-        let Some(slot) = shard.find(hash, key.index, key.key) else { return false };
+        let Some(slot) = shard.find(hash, key.index, key.key).filter(|_| allowed()) else { return false };
         if !shard.release_alone(slot, owner) && !shard.release(slot, owner, &mut wakes) {
             return false;
         }
@@ -425,6 +440,7 @@ impl LockManager {
         let mut inner = heir.owner.inner();
         // Its transaction may have ended meanwhile.
         if inner.epoch == heir.epoch && !heir.owner.is_releasing() {
+            inner.inherited += 1;
             if shard.grant_gap(slot, &heir.owner, heir.gap) {
                 inner.locks.push(LockId { shard: shard_no, slot });
             }

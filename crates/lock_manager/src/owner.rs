@@ -67,9 +67,22 @@ pub(crate) struct OwnerInner {
     pub(crate) outcome: Granted,
     /// Counts releases of all locks: which transaction of the owner's it is.
     pub(crate) epoch: u64,
+    /// Counts gaps that removed records left to it.
+    pub(crate) inherited: u64,
+}
+
+/// A moment in an owner's transaction: as long as it is not over nothing was added to its locks but what it asked for itself.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LockMark {
+    epoch: u64,
+    inherited: u64,
 }
 
 impl OwnerInner {
+    pub(crate) fn mark(&self) -> LockMark {
+        LockMark { epoch: self.epoch, inherited: self.inherited }
+    }
+
     /// Takes a lock that was revoked off the list.
     pub(crate) fn forget(&mut self, id: LockId) {
         let at = self.locks.iter().rposition(|held| *held == id).expect("a granted lock is in its owner's list");

@@ -378,8 +378,9 @@ impl<'c> Binder<'c> {
             ranges: Some(ranges),
             ..Path::default()
         };
-        if no != 0 && !read.covering && !of.locks && self.context.switches().has(Switch::IndexConditionPushdown) {
-            self.ask_entries(&mut path, of.entry, of.relation, of.conditions);
+        if no != 0 && !read.covering && !(of.locks && self.changes_read_rows) && self.context.switches().has(Switch::IndexConditionPushdown)
+        {
+            self.ask_entries(&mut path, of.entry, of.relation, of.conditions, of.locks);
         }
         path
     }

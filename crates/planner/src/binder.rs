@@ -448,6 +448,8 @@ pub struct Binder<'c> {
     pub counts_allowed: bool,
     /// Rows are locked.
     pub locks: bool,
+    /// Rows that are read are to be changed: UPDATE and DELETE.
+    pub changes_read_rows: bool,
     /// Against locking reads.
     pub locks_exclusively: bool,
     /// For VALUES(col) in ON DUPLICATE KEY UPDATE.
@@ -534,6 +536,7 @@ impl<'c> Binder<'c> {
             counts_allowed: false,
             stack_base: stack_address(),
             locks: false,
+            changes_read_rows: false,
             locks_exclusively: false,
             insert_row: None,
             changed: Vec::new(),

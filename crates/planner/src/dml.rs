@@ -74,6 +74,7 @@ impl Binder<'_> {
         relation.keep_row = Some(slot);
         relation.lock = LockMode::Exclusive(LockWait::Block);
         self.locks = true;
+        self.changes_read_rows = true;
         slot
     }
 

@@ -52,6 +52,8 @@ pub struct ChildKey {
     pub index: Option<u32>,
     /// The columns that are referred to.
     pub columns: Vec<usize>,
+    /// The table's index by which who refers to it finds its row.
+    pub parent_index: Option<u32>,
 }
 
 impl ForeignKeys {
@@ -133,7 +135,8 @@ pub(crate) fn resolve(b: &mut Binder<'_>, body: &Body) -> Result<Option<Box<Fore
                 let Some(columns) = parent_columns(&entry, key) else { continue };
                 let index = child.def.index_on(&key.columns, false).map(|index| index as u32);
                 let child_no = number(b, &child);
-                keys.children.push(ChildKey { child: child_no, key: at as u32, index, columns });
+                let parent_index = parent_index(&entry, &columns).map(|index| index as u32);
+                keys.children.push(ChildKey { child: child_no, key: at as u32, index, columns, parent_index });
                 let changes = |action: ReferenceAction| action.changes_rows();
                 if changes(key.on_delete) || changes(key.on_update) {
                     waiting.push(child_no);

@@ -14,6 +14,18 @@ use harness::spec::{self, Level, Place, SpecFile};
 /// Sessions of a schedule.
 const SESSIONS: [&str; 3] = ["a", "b", "c"];
 
+/// What there is in a schedule beside its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    /// A table whose rows refer to it.
+    Child,
+    /// A table that is joined to it, copied from it, and looked into.
+    Other,
+    /// LOCK TABLES.
+    TableLocks,
+}
+
 /// What runs before, and the statements of the sessions.
 #[derive(Debug, Clone)]
 pub struct Schedule {
@@ -88,8 +100,13 @@ impl Schedule {
     pub fn random(r: &mut Random) -> Schedule {
         let level =
             r.pick(&[Level::ReadUncommitted, Level::ReadCommitted, Level::RepeatableRead, Level::RepeatableRead, Level::Serializable]);
-        let child = r.below(3) == 0;
-        let setup = tables(r, child);
+        let beside = match r.below(12) {
+            0..=2 => Beside::Child,
+            3..=6 => Beside::Other,
+            7 => Beside::TableLocks,
+            _ => Beside::Nothing,
+        };
+        let setup = tables(r, beside);
         let mut steps = Vec::new();
         if r.below(4) == 0 {
             let other = r.pick(&["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]);
@@ -108,7 +125,12 @@ impl Schedule {
                     r.pick(&["COMMIT", "COMMIT", "ROLLBACK"]).to_owned()
                 }
                 (true, 1) if r.coin() => r.pick(&["SAVEPOINT s", "ROLLBACK TO s"]).to_owned(),
-                _ if child && r.below(3) == 0 => of_child(r),
+                _ if beside == Beside::Child && r.below(3) == 0 => of_child(r),
+                _ if beside == Beside::Other && r.below(3) > 0 => of_other(r),
+                _ if beside == Beside::TableLocks && r.below(5) == 0 => {
+                    begun[at] = false;
+                    r.pick(&["LOCK TABLES t READ", "LOCK TABLES t WRITE", "UNLOCK TABLES"]).to_owned()
+                }
                 _ => statement(r),
             };
             steps.push(format!("{}: {sql}", SESSIONS[at]));
@@ -116,10 +138,15 @@ impl Schedule {
         // Who does not wait ends; of three sessions the last one has been let go after three rounds.
         for _ in SESSIONS {
             steps.extend(SESSIONS.iter().map(|name| format!("{name}: {}", r.pick(&["COMMIT", "ROLLBACK"]))));
+            if beside == Beside::TableLocks {
+                steps.extend(SESSIONS.iter().map(|name| format!("{name}: UNLOCK TABLES")));
+            }
         }
         steps.push("a: SELECT id, k, u, v FROM t".to_owned());
-        if child {
-            steps.push("a: SELECT id, p FROM c".to_owned());
+        match beside {
+            Beside::Child => steps.push("a: SELECT id, p FROM c".to_owned()),
+            Beside::Other => steps.push("a: SELECT id, x, y FROM o".to_owned()),
+            Beside::Nothing | Beside::TableLocks => {}
         }
         Schedule { level, setup, steps }
     }
@@ -193,8 +220,8 @@ pub fn shrink(ours: &Place, theirs: &Place, schedule: Schedule, signature: &str)
     Ok(small)
 }
 
-/// The tables of a schedule: one with every sort of key, and perhaps one whose rows refer to it.
-fn tables(r: &mut Random, child: bool) -> Vec<String> {
+/// The tables of a schedule: one with every sort of key, and perhaps another one.
+fn tables(r: &mut Random, beside: Beside) -> Vec<String> {
     let keys = r.pick(&["KEY k (k), UNIQUE KEY u (u)", "KEY k (k, v), UNIQUE KEY u (u)", "KEY k (k), UNIQUE KEY u (u, v)"]);
     let mut setup = vec![format!("CREATE TABLE t (id INT PRIMARY KEY, k INT, u INT, v INT NOT NULL DEFAULT 0, {keys})")];
     let rows: Vec<String> = (1..=2 + r.below(5))
@@ -204,7 +231,13 @@ fn tables(r: &mut Random, child: bool) -> Vec<String> {
         })
         .collect();
     setup.push(format!("INSERT INTO t VALUES {}", rows.join(", ")));
-    if child {
+    if beside == Beside::Other {
+        setup.push("CREATE TABLE o (id INT PRIMARY KEY, x INT, y INT NOT NULL DEFAULT 0, KEY x (x), KEY y (y))".to_owned());
+        let rows: Vec<String> = (1..=2 + r.below(4)).map(|n| format!("({}, {}, {})", n * 10, 10 + 10 * r.below(5), r.below(2))).collect();
+        setup.push(format!("INSERT INTO o VALUES {}", rows.join(", ")));
+        setup.push("ANALYZE TABLE o".to_owned());
+    }
+    if beside == Beside::Child {
         let (on_delete, on_update) = (r.pick(&["CASCADE", "SET NULL", "RESTRICT"]), r.pick(&["CASCADE", "RESTRICT"]));
         let target = r.pick(&["id", "id", "u"]);
         let target = if target == "u" && keys.ends_with("(u, v)") { "id" } else { target };
@@ -230,6 +263,58 @@ fn of_child(r: &mut Random) -> String {
     }
 }
 
+/// One statement about the other table, or both.
+fn of_other(r: &mut Random) -> String {
+    let (index, condition) = condition(r);
+    let from_t = format!("t FORCE INDEX ({index})");
+    let joined = |r: &mut Random| {
+        let (own, column) = r.pick(&[("PRIMARY", "id"), ("x", "x")]);
+        format!("{from_t} STRAIGHT_JOIN o FORCE INDEX ({own}) ON o.{column} = t.{}", r.pick(&["id", "k", "u"]))
+    };
+    let of_t = condition.replace(" v ", " t.v ");
+    let of_t = ["id", "k", "u"].iter().find(|column| of_t.starts_with(*column)).map_or(of_t.clone(), |_| format!("t.{of_t}"));
+    let (own, column) = r.pick(&[("PRIMARY", "id"), ("PRIMARY", "id"), ("x", "x")]);
+    let from_o = format!("o FORCE INDEX ({own}) WHERE {column} {} {}", r.pick(&["=", "=", ">=", "<"]), value(r));
+    match r.below(20) {
+        0 => format!("INSERT INTO o SELECT id + {}, k, v FROM {from_t} WHERE {condition}", r.pick(&[0, 0, 5, 100])),
+        1 => format!("INSERT INTO o SELECT id, k, v FROM {from_t} WHERE {condition} ON DUPLICATE KEY UPDATE y = y + 1"),
+        2 => format!("REPLACE INTO o SELECT id, k, v FROM {from_t} WHERE {condition}"),
+        3 => format!("UPDATE {from_t} SET v = v + 1 + (SELECT COUNT(*) FROM {from_o}) WHERE {condition}"),
+        4 => format!(
+            "UPDATE {from_t} SET v = v + 1 WHERE {index_column} = 10 * (SELECT COUNT(*) FROM {from_o})",
+            index_column = column_of(index)
+        ),
+        5 | 6 => {
+            let set = r.pick(&["t.v = t.v + 1", "o.y = o.y + 1", "t.v = t.v + 1, o.y = o.y + 1"]);
+            format!("UPDATE {} SET {set} WHERE {of_t}", joined(r))
+        }
+        7 => format!("DELETE {} FROM {} WHERE {of_t}", r.pick(&["t", "o", "t, o"]), joined(r)),
+        8 | 9 => {
+            let lock = r.pick(&[
+                "FOR UPDATE",
+                "FOR SHARE",
+                "FOR UPDATE OF t",
+                "FOR UPDATE OF o",
+                "FOR UPDATE NOWAIT",
+                "FOR UPDATE SKIP LOCKED",
+                "FOR SHARE OF t FOR UPDATE OF o SKIP LOCKED",
+            ]);
+            format!("SELECT t.id, t.v, o.id, o.y FROM {} WHERE {of_t} {lock}", joined(r))
+        }
+        10 => format!("DELETE FROM t WHERE id = {} AND EXISTS (SELECT /*+ NO_SEMIJOIN() */ 1 FROM {from_o})", value(r)),
+        11 => {
+            let (x, y) = (value(r), r.below(2));
+            format!("SELECT /*+ INDEX_MERGE(o x, y) */ id, x, y FROM o WHERE x = {x} AND y = {y} FOR UPDATE")
+        }
+        12 => format!("UPDATE /*+ INDEX_MERGE(o x, y) */ o SET x = x + 5 WHERE x = {} OR y = {}", value(r), r.below(3)),
+        13 | 14 => format!("INSERT INTO o VALUES ({}, {}, {})", value(r), value(r), r.below(2)),
+        15 => format!("DELETE FROM o WHERE id = {}", value(r)),
+        16 => format!("SELECT id, x, y FROM {from_o} FOR UPDATE"),
+        17 => format!("INSERT INTO t SELECT id, x, x + 1, y FROM {from_o}"),
+        _ => format!("UPDATE o SET {} WHERE id = {}", r.pick(&["y = y + 1", "x = x + 5", "id = id + 5"]), value(r)),
+    }
+}
+
 /// A value that a row may have, or that lies between two.
 fn value(r: &mut Random) -> u64 {
     5 * (1 + r.below(14))
@@ -252,12 +337,16 @@ fn condition(r: &mut Random) -> (&'static str, String) {
     (index, text)
 }
 
-fn order(r: &mut Random, index: &str) -> String {
-    let column = match index {
+/// The first column of an index of the table.
+fn column_of(index: &str) -> &str {
+    match index {
         "PRIMARY" => "id",
-        "k" => "k",
-        _ => "u",
-    };
+        first => first,
+    }
+}
+
+fn order(r: &mut Random, index: &str) -> String {
+    let column = column_of(index);
     let direction = r.pick(&["", " DESC"]);
     // All rows that are equal, or none: of some of them the server may choose.
     let limit = if index == "k" { 9 } else { 1 + r.below(2) };
@@ -268,8 +357,20 @@ fn order(r: &mut Random, index: &str) -> String {
 fn statement(r: &mut Random) -> String {
     let (index, condition) = condition(r);
     let force = format!("FORCE INDEX ({index})");
-    match r.below(16) {
+    match r.below(17) {
         0 | 1 => format!("SELECT id, k, u, v FROM t {force} WHERE {condition}"),
+        16 => {
+            let condition = match r.below(3) {
+                0 => format!("k = {} OR u = {}", value(r), value(r)),
+                1 => format!("id = {} OR k = {}", value(r), value(r)),
+                _ => format!("(k = {} OR u > {}) AND v < {}", value(r), value(r), 1 + r.below(2)),
+            };
+            match r.below(3) {
+                0 => format!("UPDATE /*+ INDEX_MERGE(t) */ t SET v = v + 1 WHERE {condition}"),
+                1 => format!("DELETE /*+ INDEX_MERGE(t) */ FROM t WHERE {condition}"),
+                _ => format!("SELECT /*+ INDEX_MERGE(t) */ id, k, u, v FROM t WHERE {condition} FOR UPDATE"),
+            }
+        }
         2..=4 => {
             let lock =
                 r.pick(&["FOR UPDATE", "FOR UPDATE", "FOR SHARE", "FOR UPDATE NOWAIT", "FOR SHARE NOWAIT", "FOR UPDATE SKIP LOCKED"]);
@@ -288,10 +389,12 @@ fn statement(r: &mut Random) -> String {
         9 | 10 => format!("DELETE /*+ INDEX(t {index}) */ FROM t WHERE {condition}{}", order(r, index)),
         _ => {
             let row = format!("({}, {}, {}, {})", value(r), value(r), value(r), r.below(3));
-            match r.below(8) {
+            match r.below(10) {
                 0 => format!("REPLACE INTO t VALUES {row}"),
                 1 => format!("INSERT IGNORE INTO t VALUES {row}"),
                 2 => format!("INSERT INTO t VALUES {row} ON DUPLICATE KEY UPDATE v = v + 1"),
+                8 => format!("INSERT INTO t VALUES {row} ON DUPLICATE KEY UPDATE {} = {}", r.pick(&["k", "u", "id"]), value(r)),
+                9 => format!("REPLACE INTO t SELECT id, k, u, v + 1 FROM t {force} WHERE {condition}"),
                 3 => format!("INSERT INTO t SELECT id + 1, k, u + 1, v FROM t {force} WHERE {condition}"),
                 _ => format!("INSERT INTO t VALUES {row}"),
             }

@@ -6,15 +6,15 @@
 use crate::error::Result;
 use crate::session::Session;
 use crate::table::Table;
-use lock_manager::{LockKeyRef, LockMode, WaitPolicy};
+use lock_manager::{LockKeyRef, LockMode};
 
 impl Session {
     /// Takes the lock, waiting up to `innodb_lock_wait_timeout`. `false` when the session has it already.
     pub fn lock_auto_increment(&mut self, table: &Table) -> Result<bool> {
         let key = LockKeyRef::auto_increment(table.primary().id);
         self.running.may_hold_locks = true;
-        let policy = WaitPolicy::Wait(self.lock_deadline());
-        let granted = self.engine.locks.lock(&self.owner, key, LockMode::Exclusive, policy, &self.cancel)?;
+        let granted =
+            self.waiting(|session, policy| session.engine.locks.lock(&session.owner, key, LockMode::Exclusive, policy, &session.cancel))?;
         Ok(granted == lock_manager::Granted::New)
     }
 

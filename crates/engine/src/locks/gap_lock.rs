@@ -60,6 +60,7 @@ impl Session {
     /// key. Without it a row that is waited for may move to a place that the scan has passed. (MySQL's manual has gap locks there "for foreign-key constraint checking".)
     pub fn close_gaps(&mut self) {
         self.running.closes_gaps = self.isolation().is_per_statement();
+        self.running.notes_locks |= self.running.closes_gaps;
         // The buffers may be those of a session that ended in between.
         self.buffers.closed.clear();
     }
@@ -67,16 +68,27 @@ impl Session {
     /// Gives the gaps back that were locked since [`Session::close_gaps`]; records stay locked. A gap whose key was removed meanwhile stays locked at the key behind.
     pub fn open_gaps(&mut self) {
         self.running.closes_gaps = false;
+        self.running.notes_locks = self.running.reads_ahead;
         for (index, key) in self.buffers.closed.drain(..) {
             self.engine.locks.release_gap(&self.owner, LockKeyRef { index, key: &key });
         }
     }
 
-    /// A lock was granted; if with a gap that is to be given back, that is noted.
+    /// A lock was granted; if it may have to be given back, that is noted.
     #[inline]
-    pub(crate) fn note_closed(&mut self, lock: LockKeyRef<'_>, mode: LockMode, granted: Granted) {
-        if self.running.closes_gaps && mode.has_gap() && granted != Granted::Held {
+    pub(crate) fn note_granted(&mut self, lock: LockKeyRef<'_>, mode: LockMode, granted: Granted) {
+        if self.running.notes_locks && granted != Granted::Held {
+            self.note_lock(lock, mode, granted);
+        }
+    }
+
+    #[inline(never)]
+    fn note_lock(&mut self, lock: LockKeyRef<'_>, mode: LockMode, granted: Granted) {
+        if self.running.closes_gaps && mode.has_gap() {
             self.buffers.closed.push((lock.index, lock.key.into()));
+        }
+        if self.running.reads_ahead && granted == Granted::New {
+            self.buffers.ahead.push(lock);
         }
     }
 
@@ -180,8 +192,7 @@ impl Session {
     pub(crate) fn wait_to_insert(&mut self, index: &Index, next: &[u8]) -> Result<()> {
         self.running.may_hold_locks = true;
         let key = LockKeyRef { index: index.id, key: next };
-        let policy = WaitPolicy::Wait(self.lock_deadline());
-        self.engine.locks.lock(&self.owner, key, LockMode::InsertIntention, policy, &self.cancel)?;
+        self.waiting(|session, policy| session.engine.locks.lock(&session.owner, key, LockMode::InsertIntention, policy, &session.cancel))?;
         Ok(())
     }
 

@@ -160,7 +160,7 @@ impl Session {
         self.running.may_hold_locks = true;
         match self.engine.locks.lock(&self.owner, lock, mode, WaitPolicy::NoWait, &self.cancel) {
             Ok(granted) => {
-                self.note_closed(lock, mode, granted);
+                self.note_granted(lock, mode, granted);
                 Ok(Some(granted))
             }
             Err(LockError::WouldBlock) => Ok(None),
@@ -191,6 +191,20 @@ impl Session {
         self.wait_for_grant(index, key, mode, obstacle, wait).map(|granted| granted.is_some())
     }
 
+    /// With no latch held: asks for a lock, up to `innodb_lock_wait_timeout`. If it is to be waited for, what the statement has locked ahead is given back first.
+    pub(crate) fn waiting(
+        &mut self,
+        ask: impl Fn(&Session, WaitPolicy) -> std::result::Result<Granted, LockError>,
+    ) -> std::result::Result<Granted, LockError> {
+        if self.is_ahead() {
+            match ask(self, WaitPolicy::NoWait) {
+                Err(LockError::WouldBlock) => self.let_go_ahead(),
+                answer => return answer,
+            }
+        }
+        ask(self, WaitPolicy::Wait(self.lock_deadline()))
+    }
+
     /// [`Session::wait_for_row`] that tells what was granted.
     pub(crate) fn wait_for_grant(
         &mut self,
@@ -201,21 +215,23 @@ impl Session {
         wait: Wait,
     ) -> Result<Option<Granted>> {
         let lock = LockKeyRef { index, key };
-        let policy = match wait {
-            Wait::Block | Wait::IfMatches => WaitPolicy::Wait(self.lock_deadline()),
-            Wait::NoWait | Wait::SkipLocked => WaitPolicy::NoWait,
-        };
         self.running.may_hold_locks = true;
-        let engine = &self.engine;
-        let granted = match obstacle {
-            Obstacle::Writer(holder) => {
-                engine.locks.lock_after_implicit(&self.owner, lock, mode, holder, || engine.txns.holds_locks(holder), policy, &self.cancel)
+        let ask = |session: &Session, policy: WaitPolicy| {
+            let Session { engine, owner, cancel, .. } = session;
+            match obstacle {
+                Obstacle::Writer(holder) => {
+                    engine.locks.lock_after_implicit(owner, lock, mode, holder, || engine.txns.holds_locks(holder), policy, cancel)
+                }
+                Obstacle::Lock => engine.locks.lock(owner, lock, mode, policy, cancel),
             }
-            Obstacle::Lock => engine.locks.lock(&self.owner, lock, mode, policy, &self.cancel),
+        };
+        let granted = match wait {
+            Wait::Block | Wait::IfMatches => self.waiting(ask),
+            Wait::NoWait | Wait::SkipLocked => ask(self, WaitPolicy::NoWait),
         };
         match granted {
             Ok(granted) => {
-                self.note_closed(lock, mode, granted);
+                self.note_granted(lock, mode, granted);
                 Ok(Some(granted))
             }
             Err(LockError::WouldBlock) if wait == Wait::SkipLocked => Ok(None),

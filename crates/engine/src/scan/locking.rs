@@ -5,7 +5,7 @@
 //! 2. A scan waits for a row with no latch held, and only before it has shown any: what was shown is dealt with first, so that its reader
 //!    can give back what it does not want.
 //! 3. Behind an entry that its row has left, and may not come back to, nothing is locked, whoever has the row; where ranges stay as they were read
-//!    the entry itself is locked, and who brings it back asks for it (`locks/entry_lock.rs`).
+//!    the entry itself is locked, and who brings it back asks for it (`locks/entry_lock.rs`). Nor is a row locked whose entry says that it is not wanted ([`Scan::asking`]).
 //! 4. Rows that no longer exist stay locked where ranges are to stay as they were read (`Session::gives_back` says where not).
 
 use crate::locks::gap_lock::{planted, reached};
@@ -120,6 +120,7 @@ impl Scan<'_> {
                     }
                     Ok(lock) => {
                         shown += 1;
+                        self.session.note_shown();
                         self.session.engine.with_full_row(&table, value, |row| f(row, RowKey::Whole(key), lock))?
                     }
                     Err(found) if wait == Wait::IfMatches => match self.pass_by(&table, key, value, &found, &mut shown, f)? {
@@ -177,6 +178,7 @@ impl Scan<'_> {
                 return Ok(false);
             };
             drop(cursor);
+            let gap_is_new = self.is_gap_for_wait(&key, gap_is_new);
             let wait_for = |session: &mut Session| session.wait_behind_gap(index.id, &key, own_mode, found, wait, gap_is_new);
             self.state.place = match self.met(&key, shown, wait, wait_for)? {
                 After::DealFirst => return Ok(true),
@@ -184,6 +186,13 @@ impl Scan<'_> {
                 After::Passed => Place::After(key),
             };
         }
+    }
+
+    /// Whether the gap before a key was locked for the wait that is about to begin, by this look or before rows were dealt with.
+    pub(crate) fn is_gap_for_wait(&mut self, key: &[u8], is_new: bool) -> bool {
+        let is_for_wait = is_new || self.state.gap_for_wait.as_deref() == Some(key);
+        self.state.gap_for_wait = is_for_wait.then(|| key.to_vec());
+        is_for_wait
     }
 
     /// With no latch held: somebody has the row of this key of the index, which `wait_for` waits for as the scan is to; it returns whether it was granted.
@@ -221,6 +230,7 @@ impl Scan<'_> {
         match engine.with_version_row(table, version, |row| f(row, RowKey::Whole(key), RowLock::Unlocked))? {
             Some(step) => {
                 *shown += 1;
+                self.session.note_shown();
                 Ok(Passed::Shown(step))
             }
             None => Ok(Passed::Gone),
@@ -258,6 +268,7 @@ impl Scan<'_> {
                             }
                             match self.show_moved_back(&table, &entry, mode, f)? {
                                 Some(step) => {
+                                    self.session.buffers.ahead.is_disordered = true;
                                     shown += 1;
                                     self.state.pass(entry.key.to_vec())?;
                                     if step == Step::Stop {
@@ -292,6 +303,9 @@ impl Scan<'_> {
         shown: &mut u64,
         f: &mut impl ShowLocked,
     ) -> Result<std::result::Result<Step, Obstacle>> {
+        if self.asks.as_mut().is_some_and(|ask| !ask(entry.key)) {
+            return Ok(Ok(Step::Continue));
+        }
         if entry.marked && self.session.is_left_behind(table, &table.indexes[self.state.index_no], entry)? {
             return Ok(Ok(Step::Continue));
         }
@@ -321,7 +335,7 @@ impl Scan<'_> {
         wanted: impl FnOnce(&ScanState, RowRef<'_>) -> Result<bool>,
         f: &mut impl ShowLocked,
     ) -> Result<std::result::Result<Option<Step>, Obstacle>> {
-        let Scan { session, state } = self;
+        let Scan { session, state, .. } = self;
         let mut look = Some(|row: RowRef<'_>, lock: RowLock| -> Result<(Option<Step>, RowLock)> {
             let step = wanted(state, row)?.then(|| f(row, RowKey::Whole(entry.primary_key), lock));
             Ok((step, lock))
@@ -332,8 +346,9 @@ impl Scan<'_> {
         };
         let Locked::Row(looked) = found else { return Ok(Ok(None)) };
         let (step, lock) = looked?;
-        if step.is_none() {
-            session.give_back(table, entry.primary_key, lock);
+        match step {
+            Some(_) => session.note_shown(),
+            None => session.give_back(table, entry.primary_key, lock),
         }
         Ok(Ok(step))
     }

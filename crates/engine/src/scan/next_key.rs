@@ -58,6 +58,7 @@ impl Scan<'_> {
                 continue;
             }
             let gap_is_new = gap == Some(Granted::New) || confirmed.as_ref().is_some_and(|(seen, is_new)| *is_new && seen == key);
+            let gap_is_new = !locked && self.is_gap_for_wait(key, gap_is_new);
             batch.clear();
             let (key, value) = cursor.entry();
             batch.push(key, value)?;

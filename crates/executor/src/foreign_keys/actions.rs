@@ -83,7 +83,7 @@ impl Exec<'_> {
                     Removal::Replaced(new) => !self.differ(child, &values, new)?,
                 };
                 if !stays {
-                    self.follow_delete(child, &values, cause)?;
+                    self.follow_delete(table, child, &values, cause)?;
                 }
             }
             cause.chain.pop();
@@ -94,7 +94,8 @@ impl Exec<'_> {
     }
 
     /// What becomes of the rows that refer to a row which is about to go.
-    fn follow_delete(&mut self, child: &ChildKey, values: &[Value], cause: &mut Cause) -> Result<()> {
+    fn follow_delete(&mut self, parent: u32, child: &ChildKey, values: &[Value], cause: &mut Cause) -> Result<()> {
+        self.keep_from_being_referred_to(parent, child, values)?;
         match self.key_def(child).on_delete {
             ReferenceAction::Cascade => {
                 for key in self.rows_to_change(child, values)? {
@@ -110,7 +111,8 @@ impl Exec<'_> {
     }
 
     /// What becomes of the rows that refer to a row whose key changes.
-    fn follow_update(&mut self, child: &ChildKey, old: &[Value], new: &[Value], cause: &mut Cause) -> Result<()> {
+    fn follow_update(&mut self, parent: u32, child: &ChildKey, old: &[Value], new: &[Value], cause: &mut Cause) -> Result<()> {
+        self.keep_from_being_referred_to(parent, child, old)?;
         match self.key_def(child).on_update {
             // A table that the chain changes already is not changed once more.
             ReferenceAction::Cascade | ReferenceAction::SetNull if cause.updates(child.child) => self.refuse_referenced(child, old),
@@ -205,7 +207,7 @@ impl Exec<'_> {
             cause.enter(table, key, true)?;
             for child in &keys.children {
                 if self.differ(child, old, new)? {
-                    self.follow_update(child, old, new, cause)?;
+                    self.follow_update(table, child, old, new, cause)?;
                 }
             }
             cause.chain.pop();

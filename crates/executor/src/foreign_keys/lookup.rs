@@ -34,6 +34,13 @@ fn key_of(entry: &TableEntry, index: u32, values: &[&Value]) -> Result<Option<Ve
     reference_key(&entry.def, &entry.def.indexes[index as usize].parts, values)
 }
 
+/// Whether who refers to so many columns by an index of the parent locks the key that it finds there, not the row: a whole unique key other than the primary one, which
+/// one row has.
+pub(super) fn is_kept_by_key(parent: &TableEntry, index: u32, columns: usize) -> bool {
+    let index_no = index as usize;
+    index_no != 0 && parent.storage.indexes.get(index_no).is_some_and(|index| index.unique && index.parts.len() == columns)
+}
+
 impl Exec<'_> {
     /// 1452 of a table's own key.
     pub(super) fn no_parent(&self, table: u32, key: u32) -> SqlError {
@@ -88,10 +95,25 @@ impl Exec<'_> {
         }
         let mut batch = RowBatch::default();
         let session = self.engine()?;
+        if is_kept_by_key(parent, index, referring.len()) && session.share_key(&parent.storage, index as usize, &wanted)? {
+            return Ok(());
+        }
         let found = session
             .scan(&parent.storage, index as usize, range, Direction::Forward, Read::Share(Wait::Block))?
             .next_batch(&mut batch, 1)?;
         if found == 0 { Err(self.no_parent(table, key.key).into()) } else { Ok(()) }
+    }
+
+    /// Before those are looked for who refer to the values of a row of `parent` by a key: nobody comes to refer to them from here on. The row is locked.
+    pub(super) fn keep_from_being_referred_to(&mut self, parent: u32, child: &ChildKey, values: &[Value]) -> Result<()> {
+        let plan = self.plan;
+        let entry = &plan.tables[parent as usize];
+        let Some(index) = child.parent_index.filter(|index| is_kept_by_key(entry, *index, child.columns.len())) else { return Ok(()) };
+        let own: Vec<&Value> = entry.def.indexes[index as usize].parts.iter().map(|part| &values[part.column]).collect();
+        match key_of(entry, index, &own)? {
+            Some(key) => Ok(self.engine()?.take_key(&entry.storage, index as usize, &key)?),
+            None => Ok(()),
+        }
     }
 
     /// The primary keys of the rows that refer to a row with these values by a key, locked as `read` says: all of them, or `rows_max`.

@@ -4,6 +4,8 @@
 //! 1. Who writes a reference has locked the row that it refers to (shared) before, and keeps that lock to the end of the transaction. Who deletes a row, or
 //!    changes what is referred to, has it locked exclusively before it looks for references, and looks at the newest rows, whoever wrote them. So of a
 //!    session that writes a reference and one that takes its row away one waits for the other and then sees what it did, at every isolation level.
+//!    Where the reference is to a unique key other than the primary one it is that key which the one locks and the other takes, and the rest of the row may change
+//!    meanwhile (`engine/src/write/unique.rs`); both know by [`lookup::is_kept_by_key`].
 //! 2. What the actions of one row have done is taken back with the row's own change (`IGNORE`), or with the statement.
 //! 3. The rows whose changes have led to a change form a chain of at most [`DEPTH_MAX`]; none is in it twice.
 //! 4. The plan has all tables that can be reached ([`planner::foreign_keys`]); statements on other tables never come here.

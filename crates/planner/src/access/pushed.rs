@@ -19,17 +19,19 @@ const ASKED_ENTRY_COST: f64 = 1.5;
 const WORTH_SHARE: f64 = 0.75;
 
 impl Binder<'_> {
-    /// Makes a path ask its entries where that is worth it.
-    pub(super) fn ask_entries(&self, path: &mut Path, entry: &TableEntry, relation: &Relation, conditions: &[Expr]) {
+    /// Makes a path ask its entries where that is worth it: wherever a query locks rows, for those that are refused are not. (As in MySQL; its UPDATE and DELETE
+    /// do not ask.)
+    pub(super) fn ask_entries(&self, path: &mut Path, entry: &TableEntry, relation: &Relation, conditions: &[Expr], locks: bool) {
         let (Some(index), Some(ranges)) = (path.index, &path.ranges) else { return };
         let mut share = 1.0;
         for (condition, said) in conditions.iter().zip(&ranges.said) {
             // What the ranges say already is known of every entry.
             if *said == Said::Nothing && self.is_of_entries(entry, index, relation, condition) {
+                path.asks_entries |= locks;
                 share *= self.shares(relation, std::slice::from_ref(condition)).iter().product::<f64>();
             }
         }
-        if share <= WORTH_SHARE {
+        if share <= WORTH_SHARE && !locks {
             path.asks_entries = true;
             path.cost -= path.rows * (FETCH_COST - ASKED_ENTRY_COST - share * FETCH_COST).max(0.0);
         }
