@@ -600,9 +600,12 @@ impl Model {
             // Who has locked a row by another index has not locked its entry in this one.
             let free = |rival: &Row| match index_no {
                 0 => !self.has_row(at, rival.0, false),
-                _ => !self.others(at).any(|other| other.changes.contains_key(&rival.0)),
+                // Nor is one waited for that leaves the key alone.
+                _ => self.others(at).all(|other| other.changes.get(&rival.0).is_none_or(|new| new.is_some_and(|new| new.2 == rival.2))),
             };
-            assert!(rows.values().find(duplicate).is_some_and(free), "{context}: no duplicate in {index_no}");
+            let have = || self.clients.iter().map(|c| (c.isolation, &c.rows, &c.changes)).collect::<Vec<_>>();
+            let rival = rows.values().find(duplicate);
+            assert!(rival.is_some_and(free), "{context}: no duplicate in {index_no}, {rival:?} beside {:?}", have());
             self.clients[at].has_more = true;
             return;
         }

@@ -22,13 +22,15 @@ use smallvec::SmallVec;
 /// Versions of an unfinished writer that are asked, under a latch, whether a row keeps a key: one that has changed the row more often is waited for.
 const VERSIONS_ASKED: usize = 16;
 
-/// The entries of a whole key of a unique index: of the row that has it, and of those that had it.
-fn entries_of(index: &Index, user: &[u8]) -> Result<SmallVec<[Vec<u8>; 2]>> {
+/// The entries of a whole key of a unique index: of the row that has it, and of those that had it. Whether each is marked.
+fn entries_of(index: &Index, user: &[u8]) -> Result<SmallVec<[(Vec<u8>, bool); 2]>> {
     let mut cursor = index.tree.cursor();
     cursor.seek(user, Seek::AtOrAfter)?;
     let mut found = SmallVec::new();
     while cursor.valid() && cursor.key().starts_with(user) {
-        found.push(cursor.key().to_vec());
+        let (key, value) = cursor.entry();
+        let (marked, ..) = Session::entry_parts(key, value)?;
+        found.push((key.to_vec(), marked));
         cursor.next()?;
     }
     Ok(found)
@@ -85,7 +87,7 @@ impl Session {
     fn find_rival(&mut self, table: &Table, index_no: usize, user: &[u8], own_key: &[u8], duplicate: OnDuplicate) -> Result<()> {
         let index = &table.indexes[index_no];
         'again: loop {
-            for entry in entries_of(index, user)? {
+            for (entry, marked) in entries_of(index, user)? {
                 let primary_key = &entry[user.len()..];
                 if primary_key == own_key {
                     continue;
@@ -109,8 +111,8 @@ impl Session {
                         }
                         return Err(Error::DuplicateKey { index_no });
                     }
-                    // This transaction was told so before: whoever would take it away waits.
-                    Rival::Leaving(_) if self.holds_entry(index, &entry)? => return Err(Error::DuplicateKey { index_no }),
+                    // This transaction was told so before: whoever would take it away waits, and has not marked the entry. (One that was locked on the way to a row is marked.)
+                    Rival::Leaving(_) if !marked && self.holds_entry(index, &entry)? => return Err(Error::DuplicateKey { index_no }),
                     Rival::Leaving(writer) | Rival::Undecided(writer) => {
                         self.wait_for_writer(table, primary_key, writer)?;
                         continue 'again;
@@ -152,7 +154,7 @@ impl Session {
                 }
             };
             let mut is_there = false;
-            for entry in entries_of(index, user)? {
+            for (entry, _) in entries_of(index, user)? {
                 let primary_key = &entry[user.len()..];
                 match self.rival(table, index, user, primary_key, OnDuplicate::Report)? {
                     Rival::None => {}
