@@ -231,7 +231,9 @@ fn deep_nesting_is_an_error_and_long_chains_are_not() {
     // Parentheses that only stand around an expression nest nothing.
     assert_eq!(connection.query_first::<u8, _>(deep("(", ")")).expect("answered"), Some(1));
     for text in [deep("1+(", ")"), deep("IF(1,", ",2)"), deep("(SELECT ", ")"), deep("-", ""), deep("NOT ", "")] {
-        assert!([1064, 1436].contains(&code(&connection.query_drop(text).expect_err("too deep"))));
+        let code = code(&connection.query_drop(&text).expect_err("too deep"));
+        // Of queries in queries MySQL has a message of its own.
+        assert!([1064, 1436].contains(&code) || code == 1473 && text.contains("(SELECT "), "{code}: {}", &text[..30]);
         assert_eq!(connection.query_first::<u8, _>("SELECT 1").expect("the connection lives"), Some(1));
     }
     let chain = vec!["v = 1"; 20_000].join(" OR ");

@@ -113,17 +113,19 @@ pub(super) fn define_column(
         comment,
         generated,
         visibility: if attributes.visible == Some(false) { Visibility::Invisible } else { Visibility::Visible },
-        written: written_of(column),
+        written: written_of(column, &ty),
         ..ColumnDef::new(name, ty)
     };
     Ok(DraftColumn { def, explicit_null, from: None })
 }
 
 /// What is kept of a column's text to be shown.
-fn written_of(column: &ast::ColumnDef<'_>) -> WrittenColumn {
+fn written_of(column: &ast::ColumnDef<'_>, ty: &ColumnType) -> WrittenColumn {
     let attributes = &column.attributes;
+    let is_written = column.ty.charset.is_some() || column.ty.collation.is_some() || attributes.collation.is_some();
     WrittenColumn {
-        collation: column.ty.charset.is_some() || column.ty.collation.is_some() || attributes.collation.is_some(),
+        // A text of the character set binary is shown as what it has become.
+        collation: is_written && ty.collation != Collation::Binary,
         format: match attributes.column_format {
             Some("FIXED") => Some(ColumnFormat::Fixed),
             Some("DYNAMIC") => Some(ColumnFormat::Dynamic),
