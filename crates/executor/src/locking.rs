@@ -98,7 +98,8 @@ impl<'a> Exec<'a> {
         let session = self.session.take().ok_or_else(|| internal("engine in use"))?;
         let mut failed = None;
         let mut read = |mut scan: Scan<'_>| {
-            let count = scan.next_batch_ahead(batch, size)?;
+            // Behind one row nothing is locked ahead.
+            let count = if size > 1 { scan.next_batch_ahead(batch, size)? } else { scan.next_batch(batch, size)? };
             scan.count(count, count == 0);
             Ok((scan.park(), count))
         };

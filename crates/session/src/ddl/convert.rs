@@ -106,18 +106,6 @@ fn is_filled_as_text(old: &ColumnType, new: &ColumnType) -> bool {
     old.zerofill && old.kind != TypeKind::Year && new.kind.is_string() && !has_members(new)
 }
 
-/// A number as its ZEROFILL column shows it.
-fn filled_text(value: &Value, from: &ColumnType) -> Vec<u8> {
-    let mut text = Vec::new();
-    match value {
-        Value::Float(n) => types::write_float(*n, from.decimals, &mut text),
-        Value::Double(n) => types::write_double(*n, from.decimals, &mut text),
-        other => types::text_of(other, &mut text),
-    }
-    from.fill_up(0, &mut text);
-    text
-}
-
 /// A moment as text, with so many fraction digits.
 fn moment_text(value: Value, digits: u8, zone: &dyn LocalTime) -> Value {
     let mut text = Vec::new();
@@ -232,7 +220,9 @@ impl<'a> RowConverter<'a> {
                 | Source::NumberText(at) => {
                     let value = match (read(*at)?, source) {
                         (value, Source::Moment(_, digits)) => moment_text(value, *digits, &*self.context),
-                        (value, Source::Filled(_, from)) if !value.is_null() => Value::bytes(filled_text(&value, from)),
+                        (value, Source::Filled(_, from)) if !value.is_null() => {
+                            Value::bytes(executor::text(&value, from, &*self.context).into_owned())
+                        }
                         (Value::Bytes(text), Source::Member(_, from)) => from.member_number(&text).map_or(Value::Bytes(text), Value::UInt),
                         (value, Source::NumberText(_)) if !value.is_null() => {
                             let mut text = Vec::new();

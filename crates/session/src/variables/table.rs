@@ -762,7 +762,7 @@ pub static DEFINITIONS: &[Definition] = &[
     choice("terminology_use_previous", Both, "NONE", &["NONE", "BEFORE_8_0_26", "BEFORE_8_2_0"]),
     number("thread_cache_size", Global, "512", 0, 16384),
     fixed(text("thread_handling", Global, "one-thread-per-connection")),
-    fixed(number("thread_stack", Global, "1048576", 131_072, MAX)),
+    fixed(number("thread_stack", Global, "1966080", 131_072, MAX)),
     text("time_zone", Both, "SYSTEM"),
     Definition {
         name: "timestamp",
