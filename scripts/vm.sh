@@ -99,7 +99,7 @@ timeout "$((minutes * 60))" qemu-system-x86_64 "${machine[@]}" -machine q35 -smp
     -kernel "$image" -initrd "$work/initrd" -append "console=ttyS0 panic=-1" \
     -serial "file:$work/console" -serial stdio \
     -fsdev local,id=host,path=/,security_model=none,readonly=on,multidevs=remap -device virtio-9p-pci,fsdev=host,mount_tag=host \
-    -drive "file=$work/disk,if=virtio,format=raw,cache=writeback,discard=unmap" 2>"$work/qemu" </dev/null | tr -d '\r' | tee "$work/said" || true
+    -drive "file=$work/disk,if=virtio,format=raw,cache=writeback,discard=unmap" 2>"$work/qemu" </dev/null | stdbuf -o0 tr -d '\r' | tee "$work/said" || true
 code=$(sed -n 's/^vm: exit \([0-9]*\)$/\1/p' "$work/said" | tail -1)
 if [ -z "$code" ]; then
     echo "vm: it did not come to an end; the console's last lines:" >&2

@@ -249,7 +249,7 @@ impl Exec<'_> {
     /// `first op a op b …`.
     #[inline(never)]
     pub(crate) fn arith_run(&mut self, first: &Expr, links: &[Link]) -> run::Result<Value> {
-        self.check_stack()?;
+        planner::check_stack()?;
         let mut v = self.eval(first)?;
         for (n, link) in links.iter().enumerate() {
             let operand = self.eval(&link.operand)?;

@@ -68,7 +68,7 @@ impl Exec<'_> {
                 Ok(if unknown { None } else { Some(false) })
             }
             ExprKind::Not(a) => {
-                self.check_stack()?;
+                planner::check_stack()?;
                 Ok(self.truth(a)?.map(|t| !t))
             }
             ExprKind::Compare(op, collation, a, b) => self.comparison(*op, *collation, a, b),
@@ -264,7 +264,7 @@ impl Exec<'_> {
                 Ok(Value::bool(matched != *negated))
             }
             ExprKind::Case { operand, branches, otherwise, collation } => {
-                self.check_stack()?;
+                planner::check_stack()?;
                 let subject = operand.as_ref().map(|o| self.eval(o)).transpose()?;
                 for (when, then) in branches {
                     let taken = match &subject {
@@ -309,7 +309,7 @@ impl Exec<'_> {
                 })
             }
             ExprKind::Subquery(n, kind) => {
-                self.check_stack()?;
+                planner::check_stack()?;
                 self.subquery(*n, kind)
             }
             ExprKind::UserVariable(name) => {

@@ -85,8 +85,6 @@ pub struct Exec<'a> {
     pub chunks: Vec<Chunk>,
     /// Last unique lookups.
     pub lookups: Vec<LookupState>,
-    /// Address of the stack when the execution began.
-    pub stack_base: usize,
     /// Counts down to the next look at the cancel flag.
     pub ticks: u32,
     /// How tables without a locking clause are read. See [`Exec::read_as_source`].
@@ -180,7 +178,6 @@ impl<'a> Exec<'a> {
         let mut subqueries = Vec::new();
         subqueries.resize_with(plan.subplans.len(), Default::default);
         Exec {
-            stack_base: planner::stack_address(),
             null_lenient: false,
             explicit_insert_id: None,
             patterns: crate::functions::regexp::Patterns::default(),
@@ -261,14 +258,6 @@ impl<'a> Exec<'a> {
     /// Fails when the statement was killed.
     pub fn check_cancel(&self) -> Result<()> {
         if self.context.is_cancelled() { Err(Error::Sql(self.context.cancel_error())) } else { Ok(()) }
-    }
-
-    /// Refuses what nests deeper than the stack is.
-    pub fn check_stack(&self) -> Result<()> {
-        if planner::stack_address().abs_diff(self.stack_base) > planner::STACK_BYTES_MAX {
-            return Err(mysql_error::SqlError::with_message(1436, "Thread stack overrun: the statement is nested too deeply").into());
-        }
-        Ok(())
     }
 
     /// Adds a warning.

@@ -44,7 +44,7 @@ use types::{Collation, Value};
 impl Exec<'_> {
     /// Calls a function. `e` is the call itself, for its result type.
     pub fn call(&mut self, func: Func, args: &[Expr], e: &Expr) -> Result<Value> {
-        self.check_stack()?;
+        planner::check_stack()?;
         // Each family has a frame of its own on the stack, and nesting pays only for those it uses.
         match func.family() {
             Family::Control => self.call_control(func, args, e),

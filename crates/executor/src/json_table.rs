@@ -112,7 +112,7 @@ impl<'a> Exec<'a> {
 
     /// The rows of a level below a part of the level above; whether there were any.
     fn json_level(&mut self, run: &Run<'a>, level: &'a Level, above: View<'_>, next: Next<'_, 'a>) -> Result<(Flow, bool)> {
-        self.check_stack()?;
+        planner::check_stack()?;
         let parts = level.path.find(above, &|| self.check_cancel())?;
         let any = !parts.is_empty();
         for (no, part) in parts.into_iter().enumerate() {

@@ -21,7 +21,7 @@ pub fn odd_constants(plan: &Plan, params: &[Value], context: &dyn StatementConte
         let value = match &told.value.kind {
             ExprKind::Literal(value) => Some(Cow::Borrowed(value)),
             ExprKind::Param(n) => params.get(*n as usize).map(Cow::Borrowed),
-            _ => value_now(&told.value, params, context, planner::stack_address()).map(Cow::Owned),
+            _ => value_now(&told.value, params, context).map(Cow::Owned),
         };
         let Some(value) = value else { continue };
         if let Some(error) = odd(&value, &told.told_as, context, &mut warnings) {

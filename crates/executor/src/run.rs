@@ -36,7 +36,7 @@ impl<'a> Exec<'a> {
             return self.run_measured(node, next);
         }
         if !matches!(node, Node::Table(_)) {
-            self.check_stack()?;
+            planner::check_stack()?;
         }
         match node {
             Node::Unit => next(self),

@@ -12,13 +12,11 @@ use planner::Plan;
 use planner::expr::{Expr, VariableScope};
 use types::{LocalTime, SqlMode, Value};
 
-/// What an expression gives now that [is settled](Expr::is_settled); `None` where it fails, or nests deeper than the stack is that began at `stack_base`.
-pub fn value_now(e: &Expr, params: &[Value], context: &dyn StatementContext, stack_base: usize) -> Option<Value> {
+/// What an expression gives now that [is settled](Expr::is_settled); `None` where it fails, or nests deeper than the stack is.
+pub fn value_now(e: &Expr, params: &[Value], context: &dyn StatementContext) -> Option<Value> {
     let (plan, mut scratch) = (Plan::default(), Scratch::default());
     let mut quiet = Quiet(context);
-    let mut x = Exec::without_engine(&plan, params, &mut quiet, &mut scratch);
-    x.stack_base = stack_base;
-    x.eval(e).ok()
+    Exec::without_engine(&plan, params, &mut quiet, &mut scratch).eval(e).ok()
 }
 
 /// A session that is looked at: what is said to it is not heard.

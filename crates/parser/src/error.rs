@@ -23,6 +23,19 @@ impl ParseError {
         ParseError { code, sqlstate, message }
     }
 
+    /// 1436: the statement nests too deep, or its expressions are too tall, for the stack that there is.
+    #[cold]
+    #[must_use]
+    pub fn too_deep() -> ParseError {
+        ParseError::new(1436, "HY000", "Thread stack overrun: the statement nests too deeply; simplify the statement".into())
+    }
+
+    /// Whether it is that one.
+    #[must_use]
+    pub fn is_too_deep(&self) -> bool {
+        self.code == 1436
+    }
+
     /// 1064 at byte `at` of `sql`: the text from there, cut to 80 characters, and its line.
     #[must_use]
     pub fn syntax(sql: &[u8], at: usize) -> ParseError {

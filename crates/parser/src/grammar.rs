@@ -44,14 +44,21 @@ pub const ALIAS_CHARS_MAX: usize = 256;
 /// Deepest nesting of rules. The hungriest rule takes 1.4 KiB of stack a level with the dev profile, so that all levels take at
 /// most 350 KiB of it (`tests/hostile.rs` runs every nesting shape on 512 KiB).
 pub const NESTING_MAX: u32 = 250;
+/// The same where the stack has [`ROOM_BYTES_MIN`] left.
+pub const NESTING_WITH_ROOM_MAX: u32 = 6_200;
 /// Tallest expression tree. Chains of comparisons and the like grow the tree without nesting in the text; whoever walks the tree
 /// recursively relies on this bound.
 pub const TREE_HEIGHT_MAX: u32 = 256;
+/// The same where the stack has [`ROOM_BYTES_MIN`] left.
+pub const TREE_HEIGHT_WITH_ROOM_MAX: u32 = 6_200;
+/// What must be left of the stack for statements to nest deeper, and have taller trees, than fits a connection's: for reading them, and for whoever walks over their
+/// trees. See [`has_room`].
+pub const ROOM_BYTES_MIN: usize = 64 << 20;
 /// So many operators of a chain of arithmetic, or of `||`, count for the tree's height. A longer one is not walked recursively
 /// ([`Expr::run_of`]), so that there is no bound on its length.
 pub const RUN_HEIGHT_MAX: usize = 16;
 /// Deepest nesting of SELECT, as in MySQL.
-pub const SELECT_NESTING_MAX: u32 = 63;
+pub const SELECT_NESTING_MAX: u32 = 64;
 
 /// A parsed statement.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,6 +73,14 @@ pub struct Parsed<'a> {
     pub param_count: u32,
     /// An expression reads `@@warning_count` or `@@error_count`: what the statement before left.
     pub reads_conditions: bool,
+    /// It nests deeper than [`NESTING_MAX`] or is taller than [`TREE_HEIGHT_MAX`], which who has no room on the stack cannot read, nor walk over.
+    pub is_deep: bool,
+}
+
+/// Whether the stack has room for statements of [`NESTING_WITH_ROOM_MAX`] levels.
+#[must_use]
+pub fn has_room() -> bool {
+    stacker::remaining_stack().is_some_and(|left| left >= ROOM_BYTES_MIN)
 }
 
 /// Parses the first statement of `sql`.
@@ -126,6 +141,8 @@ pub(crate) struct Parser<'a> {
     pub param_count: u32,
     /// See [`Parsed::reads_conditions`].
     pub reads_conditions: bool,
+    /// See [`Parsed::is_deep`].
+    is_deep: bool,
     /// The definition that is read is a column's new one, of ALTER TABLE.
     pub changes_column: bool,
     /// The text is a definition's: earlier versions left parentheses out that are asked for elsewhere.
@@ -149,6 +166,7 @@ impl<'a> Parser<'a> {
             select_depth: 0,
             param_count: 0,
             reads_conditions: false,
+            is_deep: false,
             changes_column: false,
             stored: false,
             lifter,
@@ -177,8 +195,8 @@ impl<'a> Parser<'a> {
         if let Some(lifter) = &self.lifter {
             self.param_count = lifter.count;
         }
-        let (param_count, reads_conditions) = (self.param_count, self.reads_conditions);
-        Ok(Parsed { statement, span: Span { start, end }, rest: self.lexer.pos, param_count, reads_conditions })
+        let (param_count, reads_conditions, is_deep) = (self.param_count, self.reads_conditions, self.is_deep);
+        Ok(Parsed { statement, span: Span { start, end }, rest: self.lexer.pos, param_count, reads_conditions, is_deep })
     }
 
     // Tokens.
@@ -557,26 +575,28 @@ impl<'a> Parser<'a> {
     #[inline]
     pub fn enter(&mut self) -> PResult<()> {
         self.depth += 1;
-        if self.depth > NESTING_MAX { Err(too_deep()) } else { Ok(()) }
+        if self.depth > NESTING_MAX { self.deeper(self.depth <= NESTING_WITH_ROOM_MAX) } else { Ok(()) }
     }
 
     /// Notes that a tree grew by one level.
     #[inline]
     pub fn grow(&mut self) -> PResult<()> {
         self.height += 1;
-        if self.height > TREE_HEIGHT_MAX { Err(too_deep()) } else { Ok(()) }
+        if self.height > TREE_HEIGHT_MAX { self.deeper(self.height <= TREE_HEIGHT_WITH_ROOM_MAX) } else { Ok(()) }
+    }
+
+    /// Goes deeper than fits a connection's stack, where this is a larger one. What definitions keep is read on any stack.
+    #[cold]
+    fn deeper(&mut self, within: bool) -> PResult<()> {
+        if !within || self.stored || !has_room() {
+            return Err(Box::new(ParseError::too_deep()));
+        }
+        self.is_deep = true;
+        Ok(())
     }
 }
 
 #[cold]
 fn too_long(name: &str) -> Box<ParseError> {
     Box::new(ParseError::new(1059, "42000", format!("Identifier name '{name}' is too long")))
-}
-
-#[cold]
-fn too_deep() -> Box<ParseError> {
-    let message = format!(
-        "Thread stack overrun: the statement nests deeper than {NESTING_MAX} levels or chains more than {TREE_HEIGHT_MAX} operators; simplify the statement"
-    );
-    Box::new(ParseError::new(1436, "HY000", message))
 }

@@ -4,7 +4,7 @@ mod any_text;
 
 use std::thread;
 
-use parser::{Bump, SqlMode, fingerprint, parse, parse_parameterised};
+use parser::{Bump, NESTING_WITH_ROOM_MAX, ROOM_BYTES_MIN, SqlMode, fingerprint, has_room, parse, parse_expression, parse_parameterised};
 
 /// What parsing may take of a connection thread's stack.
 const STACK_BYTES: usize = 512 * 1024;
@@ -118,6 +118,29 @@ fn nesting_is_bounded_on_a_small_stack() {
         assert_eq!(code(&format!("SELECT 1{}", " OR a = 1".repeat(100_000))), 0);
         assert_eq!(code(&format!("SELECT 1 FROM t WHERE a IN (1{})", ", 1".repeat(100_000))), 0);
         assert_eq!(code(&format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(10_000))), 0);
+    });
+    let joined = handle.map(thread::JoinHandle::join);
+    assert!(matches!(joined, Ok(Ok(()))), "{joined:?}");
+}
+
+/// On a stack like that which a statement is tried on again that was too deep: `session::statement::deep`.
+#[test]
+fn nesting_is_bounded_where_there_is_room() {
+    let roomy = thread::Builder::new().stack_size(ROOM_BYTES_MIN + NESTING_WITH_ROOM_MAX as usize * 2048);
+    let handle = roomy.spawn(|| {
+        assert!(has_room());
+        for (open, close, levels) in [("f(", ")", 6_000), ("(1+", ")", 2_000), ("(1 OR ", ")", 3_000), ("NOT (", ")", 3_000)] {
+            for (levels, expected) in [(levels, 0), (100 * levels, 1436)] {
+                assert_eq!(code(&format!("SELECT {}1{}", open.repeat(levels), close.repeat(levels))), expected, "{open} {levels}");
+            }
+        }
+        let arena = Bump::new();
+        for (levels, deep) in [(10, false), (240, false), (260, true)] {
+            let sql = format!("SELECT {}1{}", "f(".repeat(levels), ")".repeat(levels));
+            assert_eq!(parse(sql.as_bytes(), SqlMode::default(), &arena).map(|parsed| parsed.is_deep), Ok(deep), "{levels}");
+            // Definitions are read on any stack.
+            assert_eq!(parse_expression(&sql.as_bytes()[7..], &arena).is_err(), deep, "{levels}");
+        }
     });
     let joined = handle.map(thread::JoinHandle::join);
     assert!(matches!(joined, Ok(Ok(()))), "{joined:?}");

@@ -12,7 +12,7 @@ mod window;
 
 use crate::bind_expr::operator::comparison;
 use crate::bind_query::SubqueryColumn;
-use crate::binder::{Binder, Clause, DEPTH_MAX, Relation, Result};
+use crate::binder::{Binder, Clause, Relation, Result, check_stack};
 use crate::charsets;
 use crate::conditions::{bool_type, logic, not, temporal_constant};
 use crate::expr::{CastTo, Expr, ExprKind, Slot, SubqueryKind, VariableScope};
@@ -27,17 +27,8 @@ use types::{Charset, Collation, ColumnType, TypeKind, Value};
 impl<'c> Binder<'c> {
     /// Binds an expression that must be a single value.
     pub fn expr(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            self.depth -= 1;
-            return Err(SqlError::with_message(1436, "Thread stack overrun: expression is nested too deeply"));
-        }
-        let bound = match self.check_stack() {
-            Ok(()) => self.expr_inner(e),
-            Err(e) => Err(e),
-        };
-        self.depth -= 1;
-        bound
+        check_stack()?;
+        self.expr_inner(e)
     }
 
     /// 1287.

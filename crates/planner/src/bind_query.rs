@@ -14,7 +14,7 @@ pub use select::Ordered;
 pub(crate) use set_operation::convert_to;
 pub use using::JoinColumns;
 
-use crate::binder::{Binder, Result, Scope, Source};
+use crate::binder::{Binder, Result, Scope, Source, check_stack};
 use crate::derived::{UnionBlocks, Waiting};
 use crate::expr::{Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, slots_of};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value};
 
 /// Nesting of queries past which a statement is refused.
-const QUERY_DEPTH_MAX: usize = 63;
+const QUERY_DEPTH_MAX: usize = parser::SELECT_NESTING_MAX as usize;
 
 /// A bound and planned query.
 #[derive(Debug)]
@@ -287,7 +287,7 @@ impl<'c> Binder<'c> {
             return Err(codes::misplaced_into());
         }
         self.into_allowed = false;
-        self.check_stack()?;
+        check_stack()?;
         let ctes = self.ctes.len();
         let beside = std::mem::take(&mut self.levels);
         let result = self.bind_with(q.with).and_then(|()| self.bind_body(q));

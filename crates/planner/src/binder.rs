@@ -15,19 +15,27 @@ use types::ColumnType;
 /// Result of binding.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
-/// Stack that binding, planning or running a statement may take where it asks (`check_stack`). A connection has 1.9 MiB; what is left is for
-/// what does not ask: a single block or operator, walks over the finished plan, libraries.
-pub const STACK_BYTES_MAX: usize = 1408 * 1024;
+/// What binding, planning and running a statement leave of the stack, where they ask ([`check_stack`]), to what does not ask: a single block or operator, walks over the
+/// finished plan, libraries. A connection's has 1.9 MiB.
+const STACK_BYTES_KEPT: usize = 512 << 10;
 
-/// Where the stack stands, roughly.
-#[inline(never)]
-pub fn stack_address() -> usize {
-    let marker = 0u8;
-    std::ptr::from_ref(std::hint::black_box(&marker)) as usize
+/// Refuses what nests deeper than the stack is.
+///
+/// # Errors
+/// 1436.
+#[inline]
+pub fn check_stack() -> Result<()> {
+    match stacker::remaining_stack() {
+        Some(left) if left < STACK_BYTES_KEPT => Err(overrun()),
+        _ => Ok(()),
+    }
 }
 
-/// Depth of expressions past which 1436-like trouble would start; deeper text is refused.
-pub const DEPTH_MAX: u32 = 500;
+#[cold]
+fn overrun() -> SqlError {
+    let error = parser::ParseError::too_deep();
+    SqlError::with_message(error.code, error.message)
+}
 
 /// What is read by subqueries in the conditions of the joins of an UPDATE or DELETE: those are bound before it is known which of its tables it changes.
 #[derive(Debug, Default)]
@@ -438,10 +446,6 @@ pub struct Binder<'c> {
     pub ctes: Vec<CteEntry>,
     /// Names of CTEs of WITH RECURSIVE that are being bound and do not name themselves in a FROM: a subquery that does is refused.
     pub recursing: Vec<String>,
-    /// Depth of the expression being bound.
-    pub depth: u32,
-    /// Address of the stack when binding began.
-    pub stack_base: usize,
     /// The next query may have INTO: it is the outermost one.
     pub into_allowed: bool,
     /// The next block may have SQL_CALC_FOUND_ROWS.
@@ -531,10 +535,8 @@ impl<'c> Binder<'c> {
             scopes: Vec::new(),
             ctes: Vec::new(),
             recursing: Vec::new(),
-            depth: 0,
             into_allowed: false,
             counts_allowed: false,
-            stack_base: stack_address(),
             locks: false,
             changes_read_rows: false,
             locks_exclusively: false,
@@ -567,14 +569,6 @@ impl<'c> Binder<'c> {
             views: Default::default(),
             hints: Default::default(),
         }
-    }
-
-    /// Refuses what nests deeper than the stack is.
-    pub fn check_stack(&self) -> Result<()> {
-        if stack_address().abs_diff(self.stack_base) > STACK_BYTES_MAX {
-            return Err(SqlError::with_message(1436, "Thread stack overrun: the statement is nested too deeply"));
-        }
-        Ok(())
     }
 
     /// Whether its value may change while the statement runs, by what the statement itself does.

@@ -61,8 +61,7 @@ pub trait PlanContext {
         &[]
     }
     /// What an expression gives now that [is settled](Expr::is_settled), for estimates only: nothing is told of what is wrong with it. `None` where it fails.
-    /// `stack_base`: where the stack was when planning began.
-    fn value_now(&self, _expr: &Expr, _stack_base: usize) -> Option<Value> {
+    fn value_now(&self, _expr: &Expr) -> Option<Value> {
         None
     }
     /// The session's time zone.

@@ -7,7 +7,7 @@
 //! # Not here
 //! The rows: `executor/src/json_table.rs`. Column types as they are written: the session's ([`crate::PlanContext::column_type`]).
 
-use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source};
+use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Source, check_stack};
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::plan::OutputColumn;
 use crate::typing;
@@ -160,7 +160,7 @@ impl Binder<'_> {
     }
 
     fn json_table_level(&mut self, path: &[u8], list: &[ast::JsonTableColumn<'_>], columns: &mut Vec<Column>) -> Result<Level> {
-        self.check_stack()?;
+        check_stack()?;
         let path = json_path(path)?;
         let first = columns.len() as u32;
         let mut own = Vec::new();

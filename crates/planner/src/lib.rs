@@ -56,7 +56,7 @@ pub mod widths;
 pub mod window;
 
 pub use bind_query::is_int_literal;
-pub use binder::{STACK_BYTES_MAX, stack_address};
+pub use binder::check_stack;
 pub use context::PlanContext;
 pub use dml::{default_expr, now_expr};
 pub use join::key_form;

@@ -2,7 +2,7 @@
 
 use crate::access::Wanted;
 use crate::alike::{By, ExprMap};
-use crate::binder::{Binder, Relation, Result};
+use crate::binder::{Binder, Relation, Result, check_stack};
 use crate::conditions::bool_type;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, told_apart, with_filter};
@@ -26,7 +26,7 @@ pub(crate) fn groups_of(rows: f64) -> f64 {
 impl<'c> Binder<'c> {
     /// Plans a block: (plan, expected rows).
     pub fn plan_block(&mut self, mut block: Block) -> Result<(Query, f64)> {
-        self.check_stack()?;
+        check_stack()?;
         let computed = self.merge_derived(&mut block);
         let Block { scope, from, filter, items, group_by, rollup, grouped, having, mut order, distinct, limit, straight, implicit, .. } =
             block;

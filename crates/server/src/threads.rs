@@ -10,7 +10,7 @@ use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use sync::{Mutex, Rank, Signal};
 
 /// Stack of a connection's thread. Touched lazily, so that a session pays for what its statements nest; parser, planner and executor bound their recursion to
-/// fit (`planner::STACK_BYTES_MAX`). Less than a huge page: of one the first touch would take all. Unoptimised code needs more.
+/// fit (`planner::check_stack`); statements that nest deeper get a stack of their own (`session::statement::deep`). Less than a huge page: of one the first touch would take all. Unoptimised code needs more.
 pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 4 << 20 } else { 1920 << 10 };
 
 /// How long a thread stays idle before it ends.

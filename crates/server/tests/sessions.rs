@@ -240,6 +240,54 @@ fn deep_nesting_is_an_error_and_long_chains_are_not() {
     assert_eq!(connection.query_first::<u32, _>(format!("SELECT COUNT(*) FROM n WHERE {chain}")).expect("long"), Some(1000));
 }
 
+/// Conditions that a program nests one into the next: MySQL takes some two thousand levels of arithmetic, and more of AND and OR.
+#[test]
+fn what_nests_deeper_than_a_connections_stack_is_run_on_a_larger_one() {
+    let server = server();
+    let mut connection = connect(&server);
+    let nested = |open: &str, inner: &str, close: &str, levels: usize| format!("{}{inner}{}", open.repeat(levels), close.repeat(levels));
+    let shapes = [
+        (nested("(1+", "id", ")", 2_000), 2_007),
+        (nested("(id = 0 OR ", "id = 7", ")", 3_000), 1),
+        (nested("(id = 7 AND (id = 0 OR ", "id = 7", "))", 1_500), 1),
+        (nested("NOT (", "id", ")", 3_000), 1),
+        (nested("IF(id = 0, 1, ", "id", ")", 1_800), 7),
+        (nested("CASE WHEN id = 0 THEN 1 ELSE ", "id", " END", 1_800), 7),
+        (nested("GREATEST(id, ", "id", ")", 6_000), 7),
+    ];
+    for (expression, expected) in &shapes {
+        let begins = &expression[..20];
+        let select = format!("SELECT CAST({expression} AS SIGNED) FROM n WHERE id = 7");
+        for _ in 0..2 {
+            assert_eq!(connection.query_first(&select).expect(begins), Some(*expected), "{begins}");
+            assert_eq!(connection.exec_first(format!("{select} AND id > ?"), (0,)).expect(begins), Some(*expected), "{begins}, prepared");
+        }
+        connection.query_drop(format!("EXPLAIN {select}")).expect(begins);
+        connection.query_drop(format!("SET @deep = (SELECT {expression} FROM n WHERE id = 7)")).expect(begins);
+        assert_eq!(connection.query_first("SELECT CAST(@deep AS SIGNED)").expect(begins), Some(*expected), "{begins}, in a variable");
+        connection.query_drop(format!("UPDATE n SET v = 2 WHERE id = 7 AND {expression} = {expected}")).expect(begins);
+        // What definitions keep is read again by whoever opens the table.
+        for definition in [format!("CREATE VIEW deep AS {select}"), format!("CREATE TABLE deep (id INT, w INT AS ({expression}))")] {
+            assert_eq!(code(&connection.query_drop(&definition).expect_err(begins)), 1436, "{begins}");
+        }
+    }
+    // Other sessions prepare the same text, and go with it.
+    for _ in 0..2 {
+        let select = format!("SELECT {} FROM n WHERE id = 7", shapes[0].0);
+        let mut other = connect(&server);
+        assert_eq!(other.exec_first(&select, ()).expect("a row"), Some(2_007));
+        other.query_drop("ALTER TABLE n COMMENT = 'planned again'").expect("altered");
+        assert_eq!(other.exec_first(&select, ()).expect("a row"), Some(2_007));
+    }
+    // As many queries within queries as MySQL takes.
+    for (levels, expected) in [(63, 0), (64, 1473)] {
+        for text in [nested("(SELECT ", "1", ")", levels), nested("EXISTS (SELECT 1 FROM n WHERE ", "id = 7", ")", levels)] {
+            let answer = connection.query_drop(format!("SELECT {text} FROM n"));
+            assert_eq!(answer.as_ref().map_or_else(code, |()| 0), expected, "{levels} levels: {answer:?}");
+        }
+    }
+}
+
 #[test]
 fn queries_that_are_made_of_queries_are_answered_or_refused() {
     let server = server();

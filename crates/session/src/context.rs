@@ -560,8 +560,8 @@ impl PlanContext for Planning<'_> {
         self.params
     }
 
-    fn value_now(&self, expr: &planner::expr::Expr, stack_base: usize) -> Option<Value> {
-        executor::value_now(expr, self.params, self.core, stack_base)
+    fn value_now(&self, expr: &planner::expr::Expr) -> Option<Value> {
+        executor::value_now(expr, self.params, self.core)
     }
 
     fn zone(&self) -> &dyn LocalTime {

@@ -14,6 +14,7 @@
 //! `ClientSession::query` in `query.rs`.
 
 pub(crate) mod cursors;
+pub(crate) mod deep;
 pub(crate) mod dispatch;
 pub(crate) mod enter;
 pub(crate) mod explain;

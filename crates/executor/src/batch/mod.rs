@@ -67,7 +67,7 @@ impl<'a> Exec<'a> {
         if self.measures(node) {
             return self.run_batches_measured(node, sink);
         }
-        self.check_stack()?;
+        planner::check_stack()?;
         match node {
             Node::Table(table) if self.scans_by_batch(table) => self.scan_batches(table, sink),
             Node::Filter { input, predicate } => self.run_batches(input, &mut |x, chunk| x.filter_chunk(predicate, chunk, sink)),

@@ -365,7 +365,7 @@ mod tests {
     use super::*;
     use crate::functions::schema_pattern;
 
-    /// A small part of what a statement has left of its stack wherever it calls a function (`planner::STACK_BYTES_MAX`).
+    /// A small part of what a statement has left of its stack wherever it calls a function (`planner::check_stack`).
     const STACK_BYTES: usize = 64 << 10;
 
     fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {

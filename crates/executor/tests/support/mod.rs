@@ -163,8 +163,8 @@ impl PlanContext for Planning<'_> {
     fn param_types(&self) -> &[ColumnType] {
         &self.types
     }
-    fn value_now(&self, expr: &planner::expr::Expr, stack_base: usize) -> Option<Value> {
-        executor::value_now(expr, self.params, self.context, stack_base)
+    fn value_now(&self, expr: &planner::expr::Expr) -> Option<Value> {
+        executor::value_now(expr, self.params, self.context)
     }
     fn system_variable_type(&self, name: &str) -> Result<ColumnType, SqlError> {
         match name {

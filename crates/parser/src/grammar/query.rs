@@ -160,8 +160,7 @@ impl<'a> Parser<'a> {
     fn select(&mut self) -> PResult<&'a Select<'a>> {
         self.select_depth += 1;
         if self.select_depth > SELECT_NESTING_MAX {
-            let message = format!("Too high level of nesting for select (maximum {SELECT_NESTING_MAX})");
-            return Err(Box::new(ParseError::new(1473, "HY000", message)));
+            return Err(Box::new(ParseError::new(1473, "HY000", "Too high level of nesting for select".into())));
         }
         self.bump();
         let hints = self.take_hints();

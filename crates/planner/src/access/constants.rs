@@ -17,7 +17,7 @@ impl Binder<'_> {
             ExprKind::Literal(v) => Some(v.clone()),
             ExprKind::Param(n) => self.context.params().get(*n as usize).cloned(),
             _ if e.is_settled() => {
-                let value = self.context.value_now(e, self.stack_base)?;
+                let value = self.context.value_now(e)?;
                 if e.any(&mut is_of_the_moment) {
                     self.drifts.set(true);
                 }

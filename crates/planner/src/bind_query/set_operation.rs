@@ -1,7 +1,7 @@
 //! UNION, INTERSECT, EXCEPT.
 
 use crate::bind_query::{Bound, BoundQuery, Ordered};
-use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source};
+use crate::binder::{Binder, Clause, RelColumn, Relation, Result, Scope, Source, check_stack};
 use crate::charsets;
 use crate::derived::UnionBlocks;
 use crate::expr::{Expr, ExprKind, Slot};
@@ -65,7 +65,7 @@ impl<'c> Binder<'c> {
         body: &ast::QueryBody<'_>,
         locks: &[ast::LockClause<'_>],
     ) -> Result<(Node, Vec<Slot>, Vec<OutputColumn>, f64, BTreeSet<Slot>, bool)> {
-        self.check_stack()?;
+        check_stack()?;
         match body {
             ast::QueryBody::Values(rows) => {
                 let width = rows.first().map_or(0, |r| r.len());

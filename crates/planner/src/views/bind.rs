@@ -3,7 +3,7 @@
 use super::{Merged, ViewUse};
 use crate::alike::{By, Wording, wording};
 use crate::bind_query::{Bound, named_columns};
-use crate::binder::{Binder, Clause, Relation, Result, Scope, Source};
+use crate::binder::{Binder, Clause, Relation, Result, Scope, Source, check_stack};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, JoinTree};
 use crate::plan::{OutputColumn, SortKey};
@@ -130,7 +130,7 @@ impl<'c> Binder<'c> {
 
     /// Binds a view's query, with nothing of the statement in sight.
     pub(super) fn view_body(&mut self, view: &Arc<ViewEntry>, number: u32) -> Result<Bound> {
-        self.check_stack()?;
+        check_stack()?;
         let arena = parser::Bump::new();
         let parsed = parser::parse_view(view.def.query.as_bytes(), &arena).map_err(|_| invalid(view))?;
         let ast::Statement::Query(query) = parsed.statement else { return Err(invalid(view)) };

@@ -13,6 +13,7 @@ use crate::privileges::authorize;
 use crate::reply::charsets::ClientCharsets;
 use crate::reply::result_columns;
 use crate::reply::sink::PrepareReply;
+use crate::statement::deep;
 use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
 use crate::statement::plan_cache::{CachedPlan, PlanKey};
 use crate::statement::preparable::is_preparable;
@@ -118,7 +119,10 @@ impl ClientSession {
     }
 
     fn prepare_parsed(&mut self, sql: &[u8], key: PlanKey, arena: &parser::Bump) -> Result<(Prepared, Counted), Outcome> {
-        let parsed = parser::parse(sql, self.lexical_mode(), arena).map_err(parse_error)?;
+        let parsed = match parser::parse(sql, self.lexical_mode(), arena).and_then(deep::checked) {
+            Err(error) if deep::asks_for_room(&error) => return deep::with_room(|| self.prepare_parsed(sql, key, arena)),
+            parsed => parsed.map_err(parse_error)?,
+        };
         if parsed.rest < sql.len() && !crate::statement::query::is_blank(&sql[parsed.rest..]) {
             return Err(parse_error(parser::ParseError::syntax(sql, parsed.rest)).into());
         }
@@ -143,7 +147,9 @@ impl ClientSession {
                 Some(plan) => plan,
                 None => {
                     let plan = Arc::new(self.plan_ahead(statement, sql)?);
-                    self.keep_plan(key, &plan);
+                    if !parsed.is_deep {
+                        self.keep_plan(key, &plan);
+                    }
                     plan
                 }
             }),
@@ -159,6 +165,9 @@ impl ClientSession {
             _ => None,
         };
         let mut prepared = Prepared::new(sql, statement, parsed.param_count as u16, hinted);
+        if parsed.is_deep {
+            prepared.run_with_room();
+        }
         if let Some(plan) = plan {
             // Before its columns are told.
             self.core.check_accesses(&plan.plan.accesses)?;
@@ -258,11 +267,12 @@ impl ClientSession {
     fn run_prepared(&mut self, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         match self.prepared.get(id).and_then(Prepared::setting) {
             None => self.run_prepared_as_is(id, sink),
+            Some(setting) if setting.with_room => deep::with_room(|| self.run_prepared_in(setting, id, sink)),
             Some(setting) => self.run_prepared_in(setting, id, sink),
         }
     }
 
-    /// The same in the database that the statement was prepared in, with the variables set that its hints name.
+    /// The same in the database that the statement was prepared in, with the variables set that its hints name, if it asks for either.
     #[cold]
     fn run_prepared_in(&mut self, setting: Setting, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         let mut run = |session: &mut ClientSession| session.with_variables(&setting.hinted, |session| session.run_prepared_as_is(id, sink));
@@ -332,7 +342,10 @@ impl ClientSession {
             return Ok(plan);
         }
         let plan = Arc::new(self.plan_with_params(sql)?);
-        self.keep_plan(key, &plan);
+        // A deep one is this session's.
+        if !parser::has_room() {
+            self.keep_plan(key, &plan);
+        }
         Ok(plan)
     }
 

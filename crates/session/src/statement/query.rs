@@ -4,6 +4,7 @@ use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::{Outcome, parse_error};
 use crate::reply::result_columns;
+use crate::statement::deep;
 use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
 use crate::statement::plan_cache::{CachedPlan, PlanKey};
 use crate::statement::run::Ran;
@@ -178,8 +179,9 @@ impl ClientSession {
 
     #[inline(never)]
     fn parse_and_run(&mut self, sql: &[u8], arena: &parser::Bump, sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
-        let parsed = match parser::parse(sql, self.lexical_mode(), arena) {
+        let parsed = match parser::parse(sql, self.lexical_mode(), arena).and_then(deep::checked) {
             Ok(parsed) => parsed,
+            Err(error) if deep::asks_for_room(&error) => return deep::with_room(|| self.parse_and_run(sql, arena, sink)),
             Err(error) => {
                 self.core.diagnostics.clear();
                 return Err(parse_error(error).into());

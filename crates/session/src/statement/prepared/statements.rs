@@ -129,6 +129,8 @@ struct Rare {
     hinted: Box<[Assignment]>,
     /// The database that it was prepared in, or none, where that is not the current one.
     elsewhere: Option<Option<Arc<str>>>,
+    /// It nests deeper than a connection's stack is.
+    with_room: bool,
 }
 
 /// What is otherwise in the session while a statement runs.
@@ -137,6 +139,8 @@ pub(super) struct Setting {
     pub(super) hinted: Box<[Assignment]>,
     /// The database that it was prepared in, or none, where that is not the current one.
     pub(super) elsewhere: Option<Option<Arc<str>>>,
+    /// It nests deeper than a connection's stack is.
+    pub(super) with_room: bool,
 }
 
 /// Values that came in pieces, by parameter.
@@ -151,7 +155,7 @@ impl<'a> LongData<'a> {
 
 impl Rare {
     fn runs_as_is(&self) -> bool {
-        self.hinted.is_empty() && self.elsewhere.is_none()
+        self.hinted.is_empty() && self.elsewhere.is_none() && !self.with_room
     }
 }
 
@@ -168,6 +172,12 @@ impl Prepared {
             planned: false,
             cursor_use: CursorUse::of(statement),
         }
+    }
+
+    /// It nests deeper than a connection's stack is ([`crate::statement::deep`]).
+    #[cold]
+    pub(super) fn run_with_room(&mut self) {
+        self.rare.get_or_insert_default().with_room = true;
     }
 
     /// What it holds beside values that came in pieces.
@@ -195,7 +205,7 @@ impl Prepared {
     /// What is otherwise while it runs, if something is.
     pub(super) fn setting(&self) -> Option<Setting> {
         let rare = self.rare.as_ref().filter(|rare| !rare.runs_as_is())?;
-        Some(Setting { hinted: rare.hinted.clone(), elsewhere: rare.elsewhere.clone() })
+        Some(Setting { hinted: rare.hinted.clone(), elsewhere: rare.elsewhere.clone(), with_room: rare.with_room })
     }
 
     /// Another database is the current one.
