@@ -346,7 +346,7 @@ mod tests {
         def.columns[3].visibility = Visibility::Hidden;
         def.checks.push(CheckDef { name: "positive".into(), text: "(`id` > 0)".into(), enforced: false });
         def.indexes[1].invisible = true;
-        def.indexes[1].written = WrittenIndex { btree: true, block_size: 1024 };
+        def.indexes[1].written = WrittenIndex { btree: true, block_size: 1024, made_for_key: true };
         def.columns[1].written = WrittenColumn { collation: true, ..WrittenColumn::default() };
         def.columns[2].written =
             WrittenColumn { format: Some(ColumnFormat::Dynamic), storage: Some(Storage::Memory), ..Default::default() };

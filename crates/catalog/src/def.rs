@@ -96,6 +96,8 @@ pub struct WrittenIndex {
     pub btree: bool,
     /// `KEY_BLOCK_SIZE`; 0 where none is.
     pub block_size: u32,
+    /// Nobody wrote it: it was made for a foreign key, which may be gone, and goes when another index serves.
+    pub made_for_key: bool,
 }
 
 /// A CHECK constraint.

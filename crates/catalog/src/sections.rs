@@ -32,7 +32,7 @@ const DROPPED_COLUMNS: u64 = 6;
 const ROW_VERSIONS: u64 = 7;
 /// What is written of columns and changes nothing: position, flags.
 const WRITTEN_COLUMNS: u64 = 8;
-/// What is written of indexes and changes nothing: position, flags, KEY_BLOCK_SIZE.
+/// What is written of indexes and changes nothing, and whether one was written at all: position, flags, KEY_BLOCK_SIZE.
 const WRITTEN_INDEXES: u64 = 9;
 
 const IS_GENERATED: u8 = 1;
@@ -48,6 +48,7 @@ const IS_ON_DISK: u8 = 8;
 const IS_IN_MEMORY: u8 = 16;
 
 const IS_BTREE: u8 = 1;
+const IS_MADE_FOR_KEY: u8 = 2;
 
 /// Whether the definition needs sections.
 pub(crate) fn has_sections(def: &TableDef) -> bool {
@@ -146,19 +147,19 @@ fn written_column(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
 fn put_written_index(no: usize, written: WrittenIndex) -> Option<Vec<u8>> {
     let mut row = Vec::new();
     put_varint(&mut row, no as u64);
-    put_u8(&mut row, if written.btree { IS_BTREE } else { 0 });
+    put_u8(&mut row, if written.btree { IS_BTREE } else { 0 } | if written.made_for_key { IS_MADE_FOR_KEY } else { 0 });
     put_varint(&mut row, u64::from(written.block_size));
     (written != WrittenIndex::default()).then_some(row)
 }
 
 fn written_index(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
     let index = def.indexes.get_mut(small(r)? as usize).ok_or(Malformed)?;
-    let btree = match r.u8()? {
-        0 => false,
-        IS_BTREE => true,
-        _ => return Err(Malformed),
-    };
-    index.written = WrittenIndex { btree, block_size: small(r)? };
+    let flags = r.u8()?;
+    if flags & !(IS_BTREE | IS_MADE_FOR_KEY) != 0 {
+        return Err(Malformed);
+    }
+    index.written =
+        WrittenIndex { btree: flags & IS_BTREE != 0, block_size: small(r)?, made_for_key: flags & IS_MADE_FOR_KEY != 0 };
     Ok(())
 }
 

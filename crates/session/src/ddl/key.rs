@@ -118,6 +118,7 @@ impl DraftKey {
         let written = WrittenIndex {
             btree: key.options.using == Some("BTREE"),
             block_size: key.options.key_block_size.map_or(0, |size| u32::try_from(size).unwrap_or(u32::MAX)),
+            made_for_key: false,
         };
         let name = name.map(str::to_owned);
         let draft = DraftKey { primary, unique, name, parts, comment, invisible, written, from: None, made: false };
@@ -157,7 +158,7 @@ pub(super) fn define_indexes(
         let index = IndexDef {
             comment: key.comment.clone(),
             invisible: key.invisible,
-            written: key.written,
+            written: WrittenIndex { made_for_key: key.made, ..key.written },
             ..IndexDef::new(name, key.unique, parts)
         };
         made.push((index, no));

@@ -510,7 +510,8 @@ fn old_keys(old: &TableDef) -> Vec<DraftKey> {
             invisible: index.invisible,
             written: index.written,
             from: Some(no),
-            made: old.foreign_keys.iter().any(|key| key.made_index == index.name),
+            // Of definitions of format 4 and before only the foreign key tells, while it is there.
+            made: index.written.made_for_key || old.foreign_keys.iter().any(|key| key.made_index == index.name),
         })
         .collect()
 }
