@@ -1,25 +1,29 @@
 #!/usr/bin/env python3
-"""apps.py: one small web application for each of several frameworks, unmodified, on a fresh Altiplano and on the MySQL beside it; what they do must be the same.
+"""apps.py: applications, unmodified, on a fresh Altiplano and on the MySQL beside it; what they do must be the same.
 
-  scripts/apps.py                      all applications of scripts/apps/
-  scripts/apps.py django rails         only these
+  scripts/apps.py                              all of scripts/apps/
+  scripts/apps.py django product_wordpress     only these, with or without the kind (shop, tool, product)
   --server PATH (target/fast/altiplano)    --keep (the data directory)
   --peer HOST:PORT (127.0.0.1:13097)       --no-peer (statuses are judged alone)
   --work DIR (/tmp/altiplano-apps-work)    each application's transcripts: NAME/altiplano.txt, NAME/mysql.txt
 
-Each application is the same bookshop. It runs its migrations by its framework's own means (up, down, up again), is asked by HTTP what REQUESTS says, and the
+Shops (scripts/apps/shop_*.py) are the same bookshop in each of several frameworks. Each runs its migrations by its framework's own means (up, down, up again), is asked by HTTP what REQUESTS says, and the
 framework's own inspector reads the schema back. A transcript has every table's definition, every answer, and every row at the end. An application passes when each
 answer has the status that REQUESTS expects and its transcript is the same on both servers. Exits with 1 when one does not.
 
 Tools (scripts/apps/tool_*.py) are asked for pages about tables that the script makes; what is compared is the text of each page, without what a server has of its own.
+
+Products (scripts/apps/product_*.py) are whole applications, as distributed. Each makes its schema by its own installer and is used by its own means (`before`, `visit`, which is given a function that runs programs); `serve` is None where nothing listens. A visit yields (method, path, status, text), where a
+status other than 200 is wrong. Compared are what `visit` shows, definitions at the end, and rows, without the tables of UNSEEN and what the pattern CLOCK matches.
 """
 import argparse, contextlib, difflib, importlib, json, os, re, signal, socket, subprocess, sys, time, urllib.error, urllib.request
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # no __pycache__ in the tree
 HERE = Path(__file__).resolve().parent
+KINDS = ("shop", "tool", "product")
 sys.path[:0] = [str(HERE / "suites"), str(HERE / "apps")]
-import harness
+import _pages, harness
 
 # Method, path, body, expected status.
 REQUESTS = [
@@ -61,12 +65,15 @@ REQUESTS = [
 
 
 def names():
-    """The shops, then the tools."""
-    return [path.stem.partition("_")[2] for kind in ("shop", "tool") for path in sorted((HERE / "apps").glob(f"{kind}_*.py"))]
+    """The shops, then the tools, then the products."""
+    return [path.stem for kind in KINDS for path in sorted((HERE / "apps").glob(f"{kind}_*.py"))]
 
 
 def module(name):
-    return importlib.import_module(next(f"{kind}_{name}" for kind in ("shop", "tool") if (HERE / "apps" / f"{kind}_{name}.py").exists()))
+    found = [known for known in names() if name in (known, known.partition("_")[2])]
+    if not found:
+        sys.exit(f"no {name} in {HERE / 'apps'}")
+    return importlib.import_module(found[0])
 
 
 def ask(port, method, path, body):
@@ -110,6 +117,18 @@ def served(argv, env, cwd, port, log):
             process.wait()
 
 
+def runner(env, work):
+    """What a product's `visit` runs its programs by: a line of shell, to a visit. `hidden` are patterns of what is not compared, None if nothing is; `wrong` are texts that may not be told."""
+
+    def run(line, hidden=None, wrong=(), name=None):
+        done = subprocess.run(["sh", "-c", line], env=env, cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=600)
+        said = done.stdout + done.stderr
+        status = 200 if done.returncode == 0 and not any(text in said for text in wrong) else f"{done.returncode}: {said[-1500:]}"
+        return "RUN", name or line, status, _pages.masked(done.stdout, hidden) if hidden is not None else "(not compared)"
+
+    return run
+
+
 def tables(target, database):
     return [name for name in target.sql("SHOW TABLES", database).split("\n") if name]
 
@@ -123,16 +142,17 @@ def definitions(target, database):
     return lines
 
 
-def rows(target, database, hidden):
-    """Every row of every table. `hidden` are patterns of what the clock says."""
+def rows(target, database, hidden, unseen):
+    """Every row of every table but those of `unseen`. `hidden` is a pattern of what the clock says."""
     lines = []
-    for table in tables(target, database):
-        lines += [f"== {table}", *sorted(target.sql(f"SELECT * FROM `{table}`", database).split("\n"))]
-    return [re.sub(hidden, "(clock)", line) if hidden else line for line in lines]
+    for table in sorted(set(tables(target, database)) - set(unseen)):
+        found = target.sql(f"SELECT * FROM `{table}`", database).split("\n")
+        lines += [f"== {table}", *sorted(re.sub(hidden, "(clock)", line) if hidden else line for line in found)]
+    return lines
 
 
 def run_on(app, target, tools, work):
-    """The application from its migrations to its last request; returns (transcript, what went wrong)."""
+    """The application from its migrations to its last request; returns (transcript, what went wrong, how much was asked)."""
     database = app.__name__
     target.fresh(database)
     work.mkdir(parents=True, exist_ok=True)
@@ -141,7 +161,7 @@ def run_on(app, target, tools, work):
         port = probe.getsockname()[1]
     env = {**os.environ, "APP_HOST": target.host, "APP_PORT": str(target.port), "APP_USER": target.user, "APP_PASSWORD": target.password, "APP_DATABASE": database, "APP_HTTP_PORT": str(port),
            **getattr(app, "environment", lambda *_: {})(target, database, tools)}
-    transcript, wrong = [], []
+    transcript, wrong, asked = [], [], 0
     if hasattr(app, "SCHEMA"):
         target.sql(app.SCHEMA, database)
     steps = app.steps(target, database, tools, work)
@@ -152,22 +172,26 @@ def run_on(app, target, tools, work):
             transcript += [re.sub(shown, "(clock)", line) if isinstance(shown, str) else line for line in done.stdout.replace(str(target.port), "PORT").split("\n")]
         if done.returncode:
             wrong.append(f"{title}: {(done.stdout + done.stderr).strip()[-1500:]}")
-    transcript += ["---- definitions", *definitions(target, database)]
+    product = database.startswith("product_")
+    transcript += [] if product else ["---- definitions", *definitions(target, database)]
     try:
-        with served(steps["serve"], env, work, port, work / "server.log"):
-            for method, path, status, text in app.visit(port, target, database) if hasattr(app, "visit") else ():
+        with served(steps["serve"], env, work, port, work / "server.log") if steps["serve"] else contextlib.nullcontext():
+            for method, path, status, text in app.visit(port, target, database, *([runner(env, work)] if product else [])) if hasattr(app, "visit") else ():
                 transcript += [f"---- {method} {path}", *text.split("\n")]
+                asked += 1
                 if status != 200:
                     wrong.append(f"{method} {path}: {status}: {text[:600]}")
             for method, path, body, expected in () if hasattr(app, "visit") else REQUESTS:
                 status, text = ask(port, method, path, body)
                 transcript += [f"---- {method} {path} {json.dumps(body, ensure_ascii=False) if body else ''}", f"{status} {plain(text)}"]
+                asked += 1
                 if status != expected:
                     wrong.append(f"{method} {path}: {status}, expected {expected}: {text[:600]}")
     except (RuntimeError, OSError) as error:
         wrong.append(str(error))
-    transcript += ["---- rows", *rows(target, database, getattr(app, "CLOCK", None))]
-    return transcript, wrong
+    transcript += ["---- definitions", *definitions(target, database)] if product else []
+    transcript += ["---- rows", *rows(target, database, getattr(app, "CLOCK", None), getattr(app, "UNSEEN", ()))]
+    return transcript, wrong, asked
 
 
 def main():
@@ -194,18 +218,18 @@ def main():
             ours = stack.enter_context(harness.server(options.server, options.keep))
             for target in filter(None, (mysql, ours)):
                 harness.say(f"{app.TITLE} on {target.name}")
-                transcript, wrong = run_on(app, target, harness.TOOLS, options.work / name / target.name.lower())
-                told[target.name] = transcript, wrong
+                transcript, wrong, asked = run_on(app, target, harness.TOOLS, options.work / name / target.name.lower())
+                told[target.name] = transcript, wrong, asked
                 (options.work / name / f"{target.name.lower()}.txt").write_text("\n".join(transcript) + "\n")
                 notes += [f"{app.TITLE} on {target.name}: {text}" for text in wrong]
             if mysql:
                 mysql.sql(f"DROP DATABASE IF EXISTS {app.__name__}")
-        here, wrong = told["Altiplano"]
+        here, wrong, asked = told["Altiplano"]
         differing = []
         if mysql:
             differing = [line for line in difflib.unified_diff(told["MySQL"][0], here, "MySQL", "Altiplano", lineterm="", n=1)]
         count = lambda wrong: f"{len(wrong)} wrong" if wrong else "all"
-        print(f"| {app.TITLE} | {getattr(app, 'PAGES', len(REQUESTS))} | {count(wrong)} | {count(told['MySQL'][1]) if mysql else '-'} | {('equal' if not differing else 'DIFFER') if mysql else '-'}, {len(here)} lines |", flush=True)
+        print(f"| {app.TITLE} | {asked} | {count(wrong)} | {count(told['MySQL'][1]) if mysql else '-'} | {('equal' if not differing else 'DIFFER') if mysql else '-'}, {len(here)} lines |", flush=True)
         notes += differing[:60]
         failed = failed or bool(wrong) or bool(differing)
     print("\n".join(["", *notes]))

@@ -4,7 +4,6 @@ import _pages, harness
 from _pages import SCHEMA
 
 TITLE = "Adminer 4.8.1 (mysqli)"
-PAGES = 24
 
 
 def install(tools):

@@ -1,11 +1,9 @@
 """phpMyAdmin as Debian packages it, unpacked (its installer would want a server of its own): databases, structures, keys, relations, rows, SQL, search, export, designer."""
-import re, shutil, subprocess, tempfile, urllib.parse
-from pathlib import Path
+import re, shutil, urllib.parse
 import _pages, harness
 from _pages import SCHEMA
 
 TITLE = "phpMyAdmin 5.2.1 (mysqli)"
-PAGES = 22
 CONFIG = """<?php
 $cfg['blowfish_secret'] = str_repeat('x', 32);
 $cfg['Servers'][1] = ['auth_type' => 'config', 'host' => getenv('APP_HOST'), 'port' => getenv('APP_PORT'), 'user' => 'tool_phpmyadmin', 'password' => 'secret', 'AllowNoPassword' => true];
@@ -20,13 +18,8 @@ def install(tools):
     place = tools / "phpmyadmin"
     if (place / "index.php").exists():
         return
-    with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run(["apt-get", "-qq", "download", "phpmyadmin"], cwd=scratch, check=True, stderr=subprocess.DEVNULL)
-        package = next(Path(scratch).glob("*.deb"))
-        subprocess.run(["dpkg", "-x", package, f"{scratch}/x"], check=True)
-        wanted = subprocess.run(["dpkg-deb", "-f", package, "Depends"], capture_output=True, text=True).stdout
-        harness.apt(*sorted(set(re.findall(r"\bphp-[\w-]+", wanted)) - {"php-json", "php-common"}))
-        shutil.move(f"{scratch}/x/usr/share/phpmyadmin", place)
+    tree = harness.unpacked(tools / "phpmyadmin-tree", "phpmyadmin", depends=r"php-(?!json|common)[\w-]+")
+    shutil.move(tree / "usr/share/phpmyadmin", place)
     # Where it is configured, which is Debian's choice of folders.
     vendor = place / "libraries/vendor_config.php"
     vendor.write_text(vendor.read_text().replace("'/etc/phpmyadmin/config.inc.php'", f"'{place}/config.inc.php'").replace("'/var/lib/phpmyadmin/tmp/'", "getenv('APP_TEMP') . '/'"))

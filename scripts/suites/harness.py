@@ -241,6 +241,23 @@ def apt(*packages):
         subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing], check=True, stdout=subprocess.DEVNULL)
 
 
+def unpacked(folder, *packages, depends=""):
+    """Debian packages, unpacked but not installed (their installers would start services, or want a server of their own), as one tree; returns its path.
+
+    Of what they depend on, what the pattern `depends` matches is installed."""
+    place = Path(folder)
+    if not place.exists():
+        with tempfile.TemporaryDirectory() as scratch:
+            subprocess.run(["apt-get", "-qq", "download", *packages], cwd=scratch, check=True, stderr=subprocess.DEVNULL)
+            for package in Path(scratch).glob("*.deb"):
+                subprocess.run(["dpkg", "-x", package, f"{scratch}/tree"], check=True)
+                wanted = subprocess.run(["dpkg-deb", "-f", package, "Depends"], capture_output=True, text=True).stdout
+                apt(*sorted(name for name in set(re.findall(r"(?:^|, )([\w.+-]+)", wanted)) - set(packages) if depends and re.fullmatch(depends, name)))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(f"{scratch}/tree", place)
+    return place
+
+
 def venv(folder, *packages):
     """A Python of its own with these packages; returns its path."""
     python = Path(folder) / "bin/python"

@@ -214,14 +214,15 @@ impl<'c> Binder<'c> {
             made.insert(e, as_slot.clone());
             targets.push((slot, std::mem::replace(e, as_slot)));
         }
-        order.iter_mut().for_each(|key| replace_known(&mut key.expr, &made));
-        // A key with a subquery reads columns, which are gone behind DISTINCT: rows alike have it alike, so it is made with them.
+        // What the rows do not tell is made with each and not compared: the first of those alike orders them (without ONLY_FULL_GROUP_BY; with it
+        // they agree, in what a subquery makes of columns that are selected).
         for key in order {
-            if has_subquery(&key.expr) {
+            replace_known(&mut key.expr, &made);
+            let mut read = Vec::new();
+            slots_of(&key.expr, &self.subplans, &mut read);
+            if read.iter().any(|slot| !slots.contains(slot)) {
                 let slot = self.new_slot(key.expr.ty.clone());
                 let as_slot = Expr::slot(slot, key.expr.ty.clone());
-                collations.push(key.expr.ty.collation);
-                slots.push(slot);
                 targets.push((slot, std::mem::replace(&mut key.expr, as_slot)));
             }
         }

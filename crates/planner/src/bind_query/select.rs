@@ -132,19 +132,30 @@ impl<'c> Binder<'c> {
         } else {
             self.no_rollup(&mut block, &calls);
         }
-        // A view is defined whatever its groups are; who reads it is told.
-        if block.grouped && self.views.names.is_none() && self.sql_mode_of_groups().contains(SqlMode::ONLY_FULL_GROUP_BY) {
-            self.check_full_group_by(&block)?;
-        }
-        if block.distinct && !block.order.is_empty() {
-            let selected = ExprSet::of(By::Value, block.items.iter().map(|(e, _)| e));
-            for (i, key) in block.order.iter().enumerate() {
-                if let Some(slot) = self.not_selected(&key.expr, &block.items, &selected) {
-                    return Err(codes::field_in_order_not_select(i + 1, "ORDER BY clause", self.slot_name(slot), "DISTINCT"));
-                }
+        // A view is defined whatever its groups and its order are; who reads it is told.
+        if self.views.names.is_none() && self.sql_mode_of_groups().contains(SqlMode::ONLY_FULL_GROUP_BY) {
+            if block.grouped {
+                self.check_full_group_by(&block)?;
+            }
+            if block.distinct {
+                self.check_order_of_distinct(&block)?;
             }
         }
         Ok(block)
+    }
+
+    /// 3065 where a DISTINCT query is ordered by what its rows do not tell: each may come of several that differ in it.
+    fn check_order_of_distinct(&self, block: &Block) -> Result<()> {
+        if block.order.is_empty() {
+            return Ok(());
+        }
+        let selected = ExprSet::of(By::Value, block.items.iter().map(|(e, _)| e));
+        for (i, key) in block.order.iter().enumerate() {
+            if let Some(slot) = self.not_selected(&key.expr, &block.items, &selected) {
+                return Err(codes::field_in_order_not_select(i + 1, "ORDER BY clause", self.slot_name(slot), "DISTINCT"));
+            }
+        }
+        Ok(())
     }
 
     /// Notes what MySQL keeps in temporary tables for the windows of the block, or for DISTINCT.

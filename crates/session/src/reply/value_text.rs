@@ -1,6 +1,6 @@
 //! Values as text, where no column type says more: SHOW results, messages, user variables.
 
-use types::{Value, format_double, format_float};
+use types::{LocalTime, Utc, Value, format_double, format_float};
 
 /// Appends a value; NULL as the word.
 pub fn write(value: &Value, out: &mut Vec<u8>) {
@@ -17,7 +17,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Time(time) => time.write_to(digits(time.microsecond()), out),
         Value::DateTime(datetime) => datetime.write_to(digits(datetime.microsecond()), out),
         Value::Timestamp(instant) => {
-            let datetime = types::DateTime::from_unix_micros(instant.micros()).unwrap_or(types::DateTime::ZERO);
+            let datetime = Utc.to_local(*instant);
             datetime.write_to(digits(datetime.microsecond()), out);
         }
     }

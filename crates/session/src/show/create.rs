@@ -5,7 +5,7 @@ use crate::ddl::has_generated_key;
 use crate::variables::variable;
 use catalog::{CheckDef, ColumnDef, ColumnFormat, DefaultValue, IndexDef, Storage, TableDef, TableEntry, Visibility};
 use std::fmt::Write;
-use types::{ColumnType, SqlMode, TypeKind, Value};
+use types::{ColumnType, LocalTime, SqlMode, TypeKind, Utc, Value};
 
 /// How names are written: `sql_quote_show_create`, and `sql_mode`.
 #[derive(Debug, Clone, Copy)]
@@ -43,21 +43,21 @@ impl Quotes {
     }
 }
 
-/// The statement.
-pub(super) fn table(entry: &TableEntry, quotes: Quotes) -> String {
+/// The statement; who runs it in this time zone makes the same defaults.
+pub(super) fn table(entry: &TableEntry, quotes: Quotes, zone: &dyn LocalTime) -> String {
     let head = if entry.temporary { "CREATE TEMPORARY TABLE" } else { "CREATE TABLE" };
-    definition(head, &entry.def, entry.storage.auto_increment(), quotes)
+    definition(head, &entry.def, entry.storage.auto_increment(), quotes, zone)
 }
 
-/// The statement for a table whose storage is not open: the name always in backquotes, `next` where its AUTO_INCREMENT goes on.
+/// The statement for a table whose storage is not open: the name always in backquotes, times in UTC, `next` where its AUTO_INCREMENT goes on.
 pub fn create_table_text(def: &TableDef, next: u64) -> String {
-    definition("CREATE TABLE", def, next, Quotes { always: true, mode: SqlMode::NONE, generated_keys: true })
+    definition("CREATE TABLE", def, next, Quotes { always: true, mode: SqlMode::NONE, generated_keys: true }, &Utc)
 }
 
-fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
+fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes, zone: &dyn LocalTime) -> String {
     // Its column is the first, and so is it.
     let hides = usize::from(!quotes.generated_keys && has_generated_key(def));
-    let mut lines: Vec<String> = def.columns[hides..def.user_columns()].iter().map(|c| column(def, c, quotes)).collect();
+    let mut lines: Vec<String> = def.columns[hides..def.user_columns()].iter().map(|c| column(def, c, quotes, zone)).collect();
     lines.extend(def.indexes[hides..].iter().filter(|i| !i.parts.is_empty()).map(|i| index(def, i, quotes)));
     lines.extend(def.foreign_keys.iter().map(|key| key.text(def, |name| quotes.quoted(name))));
     lines.extend(def.checks.iter().map(|check: &CheckDef| {
@@ -86,7 +86,7 @@ fn definition(head: &str, def: &TableDef, next: u64, quotes: Quotes) -> String {
     out
 }
 
-fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
+fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes, zone: &dyn LocalTime) -> String {
     let ty = &column.ty;
     let mut out = format!("{} {ty}", quotes.quoted(&column.name));
     if ty.is_character() && ty.kind != TypeKind::Json && (ty.collation != table.collation || column.written.collation) {
@@ -113,7 +113,7 @@ fn column(table: &TableDef, column: &ColumnDef, quotes: Quotes) -> String {
         DefaultValue::Null if ty.kind.is_blob() => {}
         DefaultValue::Null => out.push_str(" DEFAULT NULL"),
         DefaultValue::Constant(value) => {
-            let _ = write!(out, " DEFAULT {}", default_literal(ty, value));
+            let _ = write!(out, " DEFAULT {}", default_literal(ty, value, zone));
         }
         DefaultValue::CurrentTimestamp => {
             let _ = write!(out, " DEFAULT {}", now(ty));
@@ -141,7 +141,7 @@ fn now(ty: &ColumnType) -> String {
     if ty.decimals == 0 { "CURRENT_TIMESTAMP".into() } else { format!("CURRENT_TIMESTAMP({})", ty.decimals) }
 }
 
-fn default_literal(ty: &ColumnType, value: &Value) -> String {
+fn default_literal(ty: &ColumnType, value: &Value, zone: &dyn LocalTime) -> String {
     if let (TypeKind::Bit, Value::UInt(bits)) = (ty.kind, value) {
         return format!("b'{bits:b}'");
     }
@@ -150,19 +150,17 @@ fn default_literal(ty: &ColumnType, value: &Value) -> String {
     {
         return format!("0x{}", bytes.iter().map(|b| format!("{b:02X}")).collect::<String>());
     }
-    types::quoted_text(&default_text(ty, value).unwrap_or_default())
+    types::quoted_text(&default_text(ty, value, zone).unwrap_or_default())
 }
 
 /// A default as text, in the column's own form; `None` for NULL.
-pub(super) fn default_text(ty: &ColumnType, value: &Value) -> Option<String> {
+pub(super) fn default_text(ty: &ColumnType, value: &Value, zone: &dyn LocalTime) -> Option<String> {
     let mut out = Vec::new();
     match value {
         Value::Null => return None,
         Value::Time(time) => time.write_to(ty.decimals, &mut out),
         Value::DateTime(datetime) => datetime.write_to(ty.decimals, &mut out),
-        Value::Timestamp(instant) => {
-            types::DateTime::from_unix_micros(instant.micros()).unwrap_or(types::DateTime::ZERO).write_to(ty.decimals, &mut out);
-        }
+        Value::Timestamp(instant) => zone.to_local(*instant).write_to(ty.decimals, &mut out),
         Value::UInt(year) if ty.kind == TypeKind::Year => return Some(format!("{year:04}")),
         Value::Float(n) => types::write_float(*n, ty.decimals, &mut out),
         Value::Double(n) => types::write_double(*n, ty.decimals, &mut out),

@@ -163,12 +163,18 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             };
             if entry.temporary {
                 let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
-                table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
+                table.row(vec![
+                    entry.def.name.as_str().into(),
+                    create::table(&entry, create::Quotes::of(session), &*session.core.settings.zone).into(),
+                ]);
                 return Ok(table);
             }
             session.refuse_unlocked(&FullName { database: entry.def.database.clone(), table: entry.def.name.clone() })?;
             let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
-            table.row(vec![entry.def.name.as_str().into(), create::table(&entry, create::Quotes::of(session)).into()]);
+            table.row(vec![
+                entry.def.name.as_str().into(),
+                create::table(&entry, create::Quotes::of(session), &*session.core.settings.zone).into(),
+            ]);
             Ok(table)
         }
         ShowKind::CreateView(name) => match find_view(session, name)? {

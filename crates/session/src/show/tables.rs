@@ -135,7 +135,7 @@ pub(crate) fn default_shown(column: &catalog::ColumnDef) -> Option<String> {
             let digits: String = bytes.iter().take_while(|byte| **byte != 0).map(|byte| format!("{byte:02X}")).collect();
             Some(format!("0x{digits}"))
         }
-        DefaultValue::Constant(value) => default_text(&column.ty, value),
+        DefaultValue::Constant(value) => default_text(&column.ty, value, &types::Utc),
         DefaultValue::CurrentTimestamp => Some(now(&column.ty)),
         DefaultValue::Expression(text) => Some(escaped(text)),
     }
@@ -149,7 +149,7 @@ pub(super) fn default_sent(column: &catalog::ColumnDef) -> Option<Vec<u8>> {
             Some(bits.to_be_bytes()[8 - bytes..].to_vec())
         }
         DefaultValue::Constant(Value::Bytes(bytes)) => Some(bytes.to_vec()),
-        DefaultValue::Constant(value) => default_text(&column.ty, value).map(String::into_bytes),
+        DefaultValue::Constant(value) => default_text(&column.ty, value, &types::Utc).map(String::into_bytes),
         DefaultValue::None if column.generated.is_none() => super::view::implicit_default(&column.ty).map(String::into_bytes),
         DefaultValue::None | DefaultValue::Null | DefaultValue::CurrentTimestamp | DefaultValue::Expression(_) => None,
     }

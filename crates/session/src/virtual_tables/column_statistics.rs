@@ -8,7 +8,7 @@ use catalog::histogram::Histogram;
 use catalog::{VirtualRequest, VirtualRow};
 use executor::VirtualRows;
 use json::{Json, Object};
-use types::{Collation, ColumnType, DateTime, TypeKind, Value};
+use types::{Collation, ColumnType, DateTime, LocalTime, TypeKind, Utc, Value};
 
 /// Characters of a line of base64.
 const LINE_CHARS: usize = 76;
@@ -92,7 +92,7 @@ fn shown(ty: &ColumnType, value: &Value) -> Json {
         Value::Date(date) => Json::Date(*date),
         Value::Time(time) => Json::Time(*time),
         Value::DateTime(at) => Json::DateTime(*at),
-        Value::Timestamp(at) => Json::DateTime(DateTime::from_unix_micros(at.micros()).unwrap_or(DateTime::ZERO)),
+        Value::Timestamp(at) => Json::DateTime(Utc.to_local(*at)),
         Value::Bytes(text) if matches!(ty.kind, TypeKind::Enum | TypeKind::Set) => {
             ty.member_number(text).map_or(Json::Null, |number| Json::Int(number as i64))
         }
