@@ -324,16 +324,29 @@ impl<'a> Exec<'a> {
         self.generated_columns(rules, def, &mut state.values, state.row_no)
     }
 
+    /// Whether a foreign key has the AUTO_INCREMENT column among its columns, so that what a row refers to is known when it has its number.
+    fn refers_by_number(&self, state: &Inserter<'a>) -> bool {
+        let (Some(at), Some(keys)) = (state.auto_column, self.keys_of(state.insert.table)) else { return false };
+        keys.parents.iter().any(|key| state.entry.def.foreign_keys[key.key as usize].columns.contains(&at))
+    }
+
+    /// Locks the rows that the new one refers to; `false` where one is not there and IGNORE leaves the row out, whose number (`generated`) is then the next one's.
+    fn has_parents(&mut self, state: &mut Inserter<'a>, generated: Option<u64>) -> Result<bool> {
+        if self.plan.foreign_keys.is_none() {
+            return Ok(true);
+        }
+        let mark = self.engine()?.savepoint();
+        let checked = self.check_parents(state.insert.table, &state.values);
+        let there = self.unless_ignored(state.insert.ignore, mark, checked)?.is_some();
+        if let (false, Some(id)) = (there, generated) {
+            state.counter.not_inserted(state.entry, id);
+        }
+        Ok(there)
+    }
+
     /// `told`: how many conditions there were before the row was computed.
     fn insert_row(&mut self, state: &mut Inserter<'a>, way: Way, told: u32) -> Result<()> {
-        if let (Some(together), Some(at)) = (&state.together, state.auto_column)
-            && together.must_be_in(&state.counter, &state.values[at], &*self.context)
-        {
-            self.put_in_ahead(state, told)?;
-        }
-        let generated = self.auto_increment(state);
-        let generated = self.unless_before(state, told, generated)?;
-        let entry = state.entry;
+        // What is refused here has taken no number, as in MySQL 9.7: the next row gets it. The number itself no CHECK may read.
         if let Some(rules) = &state.insert.rules {
             let asked = self.ask_checks(rules, &state.values);
             match self.unless_before(state, told, asked) {
@@ -345,6 +358,18 @@ impl<'a> Exec<'a> {
                 asked => asked?,
             }
         }
+        let numbered_reference = self.refers_by_number(state);
+        if !numbered_reference && !self.has_parents(state, None)? {
+            return Ok(());
+        }
+        if let (Some(together), Some(at)) = (&state.together, state.auto_column)
+            && together.must_be_in(&state.counter, &state.values[at], &*self.context)
+        {
+            self.put_in_ahead(state, told)?;
+        }
+        let generated = self.auto_increment(state);
+        let generated = self.unless_before(state, told, generated)?;
+        let entry = state.entry;
         if state.together.is_some() {
             // The value of a row that IGNORE leaves out is the next one's: that is to be known before.
             let by_itself = way == Way::Alone || state.insert.ignore && generated.is_some();
@@ -355,15 +380,8 @@ impl<'a> Exec<'a> {
         }
         let changes = state.insert.replace || !state.insert.on_duplicate.is_empty();
         let duplicate = if changes { OnDuplicate::Change } else { OnDuplicate::Report };
-        if self.plan.foreign_keys.is_some() {
-            let mark = self.engine()?.savepoint();
-            let checked = self.check_parents(state.insert.table, &state.values);
-            if self.unless_ignored(state.insert.ignore, mark, checked)?.is_none() {
-                if let Some(id) = generated {
-                    state.counter.not_inserted(entry, id);
-                }
-                return Ok(());
-            }
+        if numbered_reference && !self.has_parents(state, generated)? {
+            return Ok(());
         }
         loop {
             state.row.clear();
