@@ -44,13 +44,18 @@ use types::{SqlMode, Value};
 /// How many places for flags MySQL's `sql_mode` has, used or not.
 const SQL_MODE_BITS: u32 = 34;
 
+fn is_engine(name: &str) -> bool {
+    matches!(name, "default_storage_engine" | "default_tmp_storage_engine")
+}
+
 /// Brings a value that SET gives into the form that the variable holds: names of choices as text, switches as 0 and 1.
 ///
-/// Errors: 1231 for a value the variable cannot have, 1232 for one of another type. Numbers out of bounds are clamped, as MySQL
+/// Errors: 1231 for a value the variable cannot have (1286 for an engine that is not here), 1232 for one of another type. Numbers out of bounds are clamped, as MySQL
 /// does with a warning (1292); the second result says so.
 pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), SqlError> {
     let wrong = || match definition.name {
         "lc_messages" if !value.is_null() => codes::unknown_locale(shown(value)),
+        name if is_engine(name) && !value.is_null() => codes::unknown_storage_engine(shown(value)),
         name => codes::wrong_value_for_var(name, shown(value)),
     };
     let wrong_type = || codes::wrong_type_for_var(definition.name);
@@ -59,6 +64,10 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
             Value::Null => Err(wrong()),
             value => locale(value).ok_or_else(wrong_type)?.map(|name| (Value::from(name), false)),
         };
+    }
+    // Engines have no numbers.
+    if is_engine(definition.name) && !matches!(value, Value::Bytes(_) | Value::Null) {
+        return Err(wrong_type());
     }
     match definition.kind {
         Kind::Switch => match value {
