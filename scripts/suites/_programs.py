@@ -47,14 +47,23 @@ def install_packages(manifest, place):
     return kept(place, manifest, "node_modules", ["npm", "install", "--ignore-scripts", "--no-bin-links", "--no-package-lock", "--silent"])
 
 
+def node22(tools):
+    """Node 22, as the registry has it, for what does not run on Debian's; the environment in which `node` and `npm` are that one."""
+    place = tools / "node22"
+    if not (place / "node_modules/node/bin/node").exists():
+        place.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "node@22.23.3"], cwd=place, check=True)
+    return {**os.environ, "PATH": f"{place}/node_modules/node/bin:{os.environ['PATH']}"}
+
+
 def install_jars(manifest, place):
     """The jars of a pom.xml."""
     return kept(place, manifest, "lib", ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"])
 
 
-def compile_java(place, sources, classes):
+def compile_java(place, sources, classes, *options):
     """Compiles the programs of a folder against `place`'s jars."""
-    done = subprocess.run(["javac", "-cp", f"{place}/lib/*", "-d", classes, *map(str, sorted(sources.glob("*.java")))], capture_output=True, text=True)
+    done = subprocess.run(["javac", *options, "-cp", f"{place}/lib/*", "-d", classes, *map(str, sorted(sources.glob("*.java")))], capture_output=True, text=True)
     if done.returncode:
         sys.exit("javac: " + done.stderr[-2000:])
 
