@@ -68,7 +68,7 @@ def visit(port, target, database):
         return "SQL", sql, status, text if status != 200 or expected else json.dumps([told.get("data"), [[c["column_name"], c["type"], c["is_dttm"]] for c in told.get("columns", [])]], ensure_ascii=False, indent=1)
 
     for sql in ("SELECT * FROM a_sale ORDER BY id LIMIT 3", "SELECT * FROM a_total ORDER BY shop", "SELECT shop, AVG(price) a, STDDEV(weight) s, MIN(at), MAX(day), SUM(paid), GROUP_CONCAT(DISTINCT note ORDER BY note SEPARATOR '|') FROM a_sale GROUP BY shop ORDER BY 1",
-                "WITH m AS (SELECT DATE_FORMAT(at, '%Y-%m') AS month, SUM(price) AS p FROM a_sale GROUP BY 1) SELECT month, p, SUM(p) OVER (ORDER BY month) AS running FROM m ORDER BY month", "EXPLAIN FORMAT=TRADITIONAL SELECT * FROM a_sale WHERE id = 3",
+                "WITH m AS (SELECT DATE_FORMAT(at, '%Y-%m') AS month, SUM(price) AS p FROM a_sale GROUP BY 1) SELECT month, p, SUM(p) OVER (ORDER BY month) AS running FROM m ORDER BY month",
                 "SET @x = 1; SELECT @x + 1 AS y", "UPDATE a_sale SET note = 'changed' WHERE id = 1", "SELECT note FROM a_sale WHERE id = 1"):
         yield lab(sql)
     yield lab("SELECT nope FROM a_sale", 500)

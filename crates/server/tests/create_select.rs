@@ -117,3 +117,22 @@ fn a_failure_or_a_kill_leaves_no_table() {
     assert_eq!(outcome, Err(1050));
     assert_eq!(server.connect().query_first::<i64, _>("SELECT COUNT(other) FROM d.made").expect("theirs"), Some(0));
 }
+
+/// What it takes is asked of the name that the table gets, not of the place where it is filled: CREATE and INSERT, and of a temporary one neither.
+#[test]
+fn who_may_create_and_insert_may_create_from_a_query() {
+    let server = populated();
+    let mut root = server.connect();
+    let sql = "CREATE USER maker, creator, temporary; GRANT CREATE, INSERT, SELECT ON d.* TO maker; GRANT CREATE, SELECT ON d.* TO creator; GRANT CREATE TEMPORARY TABLES, SELECT ON d.* TO temporary";
+    root.query_drop(sql).expect("accounts");
+    let connect = |user| mysql::Conn::new(mysql::OptsBuilder::from_opts(server.options(Some("d"))).user(Some(user))).expect("a connection");
+    let mut maker = connect("maker");
+    maker.query_drop("CREATE TABLE made (PRIMARY KEY (id)) SELECT id, n FROM source").expect("may");
+    assert_eq!(maker.query_first::<i64, _>("SELECT COUNT(*) FROM made").expect("reads"), Some(ROWS));
+    maker.query_drop("CREATE TABLE IF NOT EXISTS other REPLACE SELECT n FROM source").expect("may");
+    let refused = connect("creator").query_drop("CREATE TABLE third SELECT 1 AS x").expect_err("INSERT is missing");
+    assert_eq!(code(&refused), 1142);
+    let mut temporary = connect("temporary");
+    temporary.query_drop("CREATE TEMPORARY TABLE own SELECT id FROM source").expect("may");
+    assert_eq!(temporary.query_first::<i64, _>("SELECT COUNT(*) FROM own").expect("reads"), Some(ROWS));
+}

@@ -534,7 +534,8 @@ impl PlanContext for Planning<'_> {
     }
 
     fn may_use(&self, database: &str, table: &str, wants: ::accounts::Privileges) -> Result<bool, SqlError> {
-        if self.core.temporary_table(database, table).is_some() {
+        // The table that CREATE TABLE … SELECT fills is its session's, too: what that takes was asked of the name that it gets.
+        if self.core.temporary_table(database, table).is_some() || database == NEW_TABLE_DATABASE {
             return Ok(false);
         }
         self.core.may_use_table(database, table, wants).map(|()| true)
