@@ -8,7 +8,6 @@ KEYS_UNORDERED = True
 CLOCK = _rest.BOTH + r"|\bscrypt:\S+|gAAAA[\w-]+=*|__\d{4}-\d\d-\d\d\S+"
 # What has process ids, durations, hosts or pickles in it.
 UNSEEN = ("ab_user", "job", "log", "session", "task_instance", "task_instance_history", "dag_code", "serialized_dag", "rendered_task_instance_fields", "xcom", "dag", "dag_run", "callback_request", "dag_priority_parsing_request", "task_fail", "ab_permission", "ab_view_menu", "ab_permission_view", "ab_permission_view_role")  # the last four: numbered in the order of a set
-KNOWN = r"^  KEY `dag_tag_dag_id_fkey`"  # made for a foreign key that went and came again: it goes in MySQL when an index is made that serves
 DAGS = '''
 from datetime import datetime, timedelta
 from airflow.decorators import dag, task

@@ -6,7 +6,6 @@ VERSION = "6.1.0"
 TITLE = f"Apache Superset {VERSION} (SQLAlchemy 1.4, mysqlclient)"
 KEYS_UNORDERED = True
 CLOCK = _rest.BOTH + r"|\b(?:scrypt|pbkdf2):\S+|\b\d+ (?:seconds?|minutes?) ago|\bnow\b"
-KNOWN = r"^  KEY `(?:fk_\w+|\w+_id|\w+_fkey)` \(`\w+`\)$"  # made for foreign keys that went and came again: in MySQL they have the new ones' names
 UNSEEN = ("logs", "query", "key_value", "cache_keys", "ab_user", "ab_permission_view_role")  # the last: numbered in the order of a set
 SCHEMA = """
 CREATE TABLE a_sale (id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, at DATETIME(3) NOT NULL, day DATE, shop ENUM('Wien','Лондон','日本') NOT NULL, price DECIMAL(10,2) NOT NULL COMMENT 'gross', weight DOUBLE, details JSON, paid TINYINT(1) DEFAULT 1,
