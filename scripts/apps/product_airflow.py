@@ -65,7 +65,7 @@ def steps(target, database, tools, work):
             "serve": ["bash", "-c", both]}
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     api = _rest.Rest(port, CLOCK, Authorization="Basic " + base64.b64encode(b"admin:secret").decode())
     _rest.until(lambda: api.ask("GET", "/api/v1/dags")[2] == 200 and api.answer["total_entries"] == 3, 400)
     for dag in ("shop", "after", "days"):

@@ -25,7 +25,7 @@ def steps(target, database, tools, work):
     return {"before": [], "serve": ["sh", "-c", 'exec java -Xmx700m -cp "$0" apps.Main --server.address=127.0.0.1 --server.port=$APP_HTTP_PORT "$@"', f"{place}/classes:{place}/lib/*", *(f"--{name}={value}" for name, value in settings.items())]}
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     api = _rest.Rest(port, CLOCK)
     engine = lambda method, path, body=None, expected=None, shown=True, **more: api.ask(method, "/engine-rest/" + path, body, expected, shown, **more)
     counted = lambda path: (engine("GET", path + "/count"), api.answer["count"])[1]

@@ -30,7 +30,7 @@ def steps(target, database, tools, work):
             "serve": ["sh", "-c", f"{program} start"]}
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     api = _rest.Rest(port, CLOCK)
     yield api.ask("POST", "/auth/login", {"email": "admin@example.org", "password": "wrong"}, 401)
     yield api.ask("POST", "/auth/login", {"email": "admin@example.org", "password": "secret"}, shown=False)

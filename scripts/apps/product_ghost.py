@@ -30,7 +30,7 @@ def steps(target, database, tools, work):
     return {"before": [], "serve": ["env", *(f"{name}={value}" for name, value in settings.items()), "sh", "-c", run]}
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     place = "/ghost/api/admin"
     api = _rest.Rest(port, CLOCK, Origin="http://127.0.0.1:2368", **{"X-Forwarded-Proto": "http"})
     _rest.until(lambda: api.ask("GET", f"{place}/authentication/setup/")[2] == 200)

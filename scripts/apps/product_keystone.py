@@ -43,7 +43,7 @@ def steps(target, database, tools, work):
     }
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     api = _rest.Rest(port, CLOCK)
     login = lambda name, password, scope: {"auth": {"identity": {"methods": ["password"], "password": {"user": {"name": name, "domain": {"id": "default"}, "password": password}}}, **scope}}
     admin = {"scope": {"project": {"name": "admin", "domain": {"id": "default"}}}}

@@ -22,7 +22,7 @@ def steps(target, database, tools, work):
             "serve": ["sh", "-c", f"{program} server --backend-store-uri $MLFLOW_STORE --artifacts-destination ./artifacts --host 127.0.0.1 --port $APP_HTTP_PORT --workers 1"]}
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     api = _rest.Rest(port, CLOCK)
     _rest.until(lambda: api.ask("GET", "/health")[2] == 200)
     call = lambda method, path, body=None, expected=None, shown=True: api.ask(method, "/api/2.0/mlflow/" + path, body, expected, shown)

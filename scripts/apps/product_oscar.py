@@ -28,7 +28,7 @@ def environment(target, database, tools):
     return {"DJANGO_SUPERUSER_PASSWORD": "Boss-secret-1", "PYTHONHASHSEED": "0"}
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     def visitor():
         browser = _pages.Browser(port)
         page = _pages.pager(browser, HIDDEN + [(str(port), "PORT")], ["class=\"exception_value"])

@@ -46,7 +46,7 @@ def steps(target, database, tools, work):
             "serve": ["sh", "-c", f"exec {serve}"]}
 
 
-def visit(port, target, database):
+def visit(port, target, database, _run):
     api = _rest.Rest(port, CLOCK + f"|{target.port}")
     yield api.ask("POST", "/api/v1/security/login", {"username": "admin", "password": "wrong", "provider": "db"}, 401)
     yield api.ask("POST", "/api/v1/security/login", {"username": "admin", "password": "secret", "provider": "db"}, shown=False)
