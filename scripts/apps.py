@@ -15,7 +15,7 @@ Tools (scripts/apps/tool_*.py) are asked for pages about tables that the script 
 
 Products (scripts/apps/product_*.py) are whole applications, as distributed. Each makes its schema by its own installer and is used by its own means (`before`, `visit`, which is given a function that runs programs); `serve` is None where nothing listens. A visit yields (method, path, status, text), where a
 status other than 200 is wrong. Compared are what `visit` shows, definitions at the end, and rows, without the tables of UNSEEN and what the pattern CLOCK matches.
-KEYS_UNORDERED says that the product makes its keys in an order that changes (SQLAlchemy's are a set).
+KEYS_UNORDERED says that the product makes its keys in an order that changes (SQLAlchemy's are a set), BYTES_HEXADECIMAL that rows are to be shown with their bytes so (to tell UUIDs).
 """
 import argparse, contextlib, difflib, importlib, json, os, re, signal, socket, subprocess, sys, time, urllib.error, urllib.request
 from pathlib import Path
@@ -146,11 +146,11 @@ def definitions(target, database, unordered=False):
     return lines
 
 
-def rows(target, database, hidden, unseen):
-    """Every row of every table but those of `unseen`. `hidden` is a pattern of what the clock says."""
+def rows(target, database, hidden, unseen, hexadecimal=False):
+    """Every row of every table but those of `unseen`; `hexadecimal`: with bytes in that. `hidden` is a pattern of what the clock says."""
     lines = []
     for table in sorted(set(tables(target, database)) - set(unseen)):
-        found = target.sql(f"SELECT * FROM `{table}`", database).split("\n")
+        found = target.sql(f"SELECT * FROM `{table}`", database, options=["--binary-as-hex"] if hexadecimal else []).split("\n")
         lines += [f"== {table}", *sorted(re.sub(hidden, "(clock)", line) if hidden else line for line in found)]
     return lines
 
@@ -194,7 +194,7 @@ def run_on(app, target, tools, work):
     except (RuntimeError, OSError) as error:
         wrong.append(str(error))
     transcript += ["---- definitions", *definitions(target, database, getattr(app, "KEYS_UNORDERED", False))] if product else []
-    transcript += ["---- rows", *rows(target, database, getattr(app, "CLOCK", None), getattr(app, "UNSEEN", ()))]
+    transcript += ["---- rows", *rows(target, database, getattr(app, "CLOCK", None), getattr(app, "UNSEEN", ()), getattr(app, "BYTES_HEXADECIMAL", False))]
     return transcript, wrong, asked
 
 

@@ -67,9 +67,9 @@ class Target:
     password: str = ""
     version: str = ""
 
-    def sql(self, text, database=None, check=True):
-        """Runs statements by the `mysql` program; returns what it prints (tab separated, no headings)."""
-        command = ["mysql", "--ssl=0", "--default-character-set=utf8mb4", "--skip-column-names", "--batch", f"-h{self.host}", f"-P{self.port}", f"-u{self.user}", *([f"-p{self.password}"] if self.password else []), *([database] if database else [])]
+    def sql(self, text, database=None, check=True, options=()):
+        """Runs statements by the `mysql` program; returns what it prints (tab separated, no headings). `options` are some of its own."""
+        command = ["mysql", "--ssl=0", "--default-character-set=utf8mb4", "--skip-column-names", "--batch", *options, f"-h{self.host}", f"-P{self.port}", f"-u{self.user}", *([f"-p{self.password}"] if self.password else []), *([database] if database else [])]
         done = subprocess.run(command, input=text, capture_output=True, text=True, errors="replace")
         if check and done.returncode:
             raise RuntimeError(f"{self.name}: {done.stderr.strip()} in: {text[:300]}")
