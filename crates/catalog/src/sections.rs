@@ -158,8 +158,7 @@ fn written_index(r: &mut Reader<'_>, def: &mut TableDef) -> Result<()> {
     if flags & !(IS_BTREE | IS_MADE_FOR_KEY) != 0 {
         return Err(Malformed);
     }
-    index.written =
-        WrittenIndex { btree: flags & IS_BTREE != 0, block_size: small(r)?, made_for_key: flags & IS_MADE_FOR_KEY != 0 };
+    index.written = WrittenIndex { btree: flags & IS_BTREE != 0, block_size: small(r)?, made_for_key: flags & IS_MADE_FOR_KEY != 0 };
     Ok(())
 }
 
