@@ -89,14 +89,14 @@ pub enum Storage {
     Memory,
 }
 
-/// What was written of an index, is shown, and changes nothing here.
+/// What was written of an index, is shown, and changes nothing here; and whether it was written at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WrittenIndex {
     /// `USING BTREE`.
     pub btree: bool,
     /// `KEY_BLOCK_SIZE`; 0 where none is.
     pub block_size: u32,
-    /// Nobody wrote it: it was made for a foreign key, which may be gone, and goes when another index serves.
+    /// Nobody wrote it: it was made for a foreign key, which may be gone, and goes when another index serves. Not in definitions of format 4 and before, where only the key tells ([`ForeignKeyDef::made_index`]).
     pub made_for_key: bool,
 }
 
@@ -182,7 +182,7 @@ pub struct IndexDef {
     pub comment: String,
     /// The planner passes it by: `INVISIBLE`.
     pub invisible: bool,
-    /// What is shown of it and changes nothing.
+    /// What was written of it.
     pub written: WrittenIndex,
 }
 

@@ -57,7 +57,7 @@ pub const ROOM_BYTES_MIN: usize = 64 << 20;
 /// So many operators of a chain of arithmetic, or of `||`, count for the tree's height. A longer one is not walked recursively
 /// ([`Expr::run_of`]), so that there is no bound on its length.
 pub const RUN_HEIGHT_MAX: usize = 16;
-/// Deepest nesting of SELECT, as in MySQL.
+/// Deepest nesting of SELECT, the outermost one included: 63 within it, as in MySQL.
 pub const SELECT_NESTING_MAX: u32 = 64;
 
 /// A parsed statement.
