@@ -160,7 +160,7 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
             _ => {}
         }
         let in_list = lifter.in_select_list();
-        if lifter.feed(&token) {
+        if lifter.feed(sql, &token) {
             let mut literal = lifted(sql, &token);
             hasher.word(TAG_LIFTED | literal.kind as u64);
             if let Some(scale) = literal.scale {

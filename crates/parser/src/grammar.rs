@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             if let Some(lifter) = &mut self.lifter
-                && lifter.feed(&token)
+                && lifter.feed(self.lexer.sql, &token)
             {
                 token.flags |= LIFTED;
             }

@@ -6,8 +6,9 @@
 //! lifted in excess costs a cached plan, never a wrong answer.
 //!
 //! Not lifted: select lists up to their FROM (result columns are named by their text), GROUP BY and ORDER BY up to LIMIT
-//! (positions, and expressions that must equal selected ones), lengths of types and of NOW(6) and its like, and literals next to
-//! a word that needs a constant (INTERVAL, DATE '…', COLLATE, ESCAPE, `->`, introducers, …). Hexadecimal and bit literals act as
+//! (positions, and expressions that must equal selected ones), lengths of types and of NOW(6) and its like, literals next to
+//! a word that needs a constant (INTERVAL, DATE '…', COLLATE, ESCAPE, `->`, introducers, …), and the numbers of `WHERE 1 = 1` and `WHERE 1`, to which
+//! programs append conditions: as parameters they would be a condition of the plan that no index helps. Hexadecimal and bit literals act as
 //! strings or numbers depending on context, so a statement with one is not cacheable.
 
 use crate::keyword::Kw;
@@ -33,6 +34,8 @@ pub(crate) struct Lifter {
     /// INSERT or REPLACE, and behind its VALUES.
     inserts: bool,
     in_rows: bool,
+    /// The next literal is the second of `1 = 1`.
+    equals_number: bool,
     /// How many literals were lifted.
     pub count: u32,
     /// False once the statement cannot be cached.
@@ -50,6 +53,7 @@ impl Lifter {
             started: false,
             inserts: false,
             in_rows: false,
+            equals_number: false,
             count: 0,
             cacheable: true,
         }
@@ -67,15 +71,15 @@ impl Lifter {
         self.in_rows && self.depth == 1
     }
 
-    /// Takes the next token; says whether it is lifted.
+    /// Takes the next token of `sql`; says whether it is lifted.
     #[inline]
-    pub(crate) fn feed(&mut self, token: &Token) -> bool {
+    pub(crate) fn feed(&mut self, sql: &[u8], token: &Token) -> bool {
         let mut lifted = false;
         match token.tok {
             Tok::Keyword => self.word(token.kw),
             Tok::LParen => self.open(),
             Tok::RParen => self.close(),
-            Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(token.tok),
+            Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(sql, token),
             Tok::Hex | Tok::Bit | Tok::Question | Tok::Bad | Tok::NString => self.cacheable = false,
             _ => {}
         }
@@ -135,11 +139,11 @@ impl Lifter {
     }
 
     #[inline]
-    fn literal(&mut self, tok: Tok) -> bool {
+    fn literal(&mut self, sql: &[u8], token: &Token) -> bool {
         if self.prev == Tok::String {
             self.cacheable = false; // 'a' 'b' is one string.
         }
-        if self.list | self.fixed != 0 || !self.cacheable || self.stays(tok) {
+        if self.list | self.fixed != 0 || !self.cacheable || self.stays(sql, token) {
             return false;
         }
         self.count += 1;
@@ -151,7 +155,8 @@ impl Lifter {
 
     /// Whether the token before pins a literal of kind `tok`.
     #[inline]
-    fn stays(&self, tok: Tok) -> bool {
+    fn stays(&mut self, sql: &[u8], token: &Token) -> bool {
+        let tok = token.tok;
         match self.prev {
             Tok::Keyword => match self.prev_kw {
                 Kw::INTERVAL | Kw::COLLATE | Kw::ESCAPE | Kw::SEPARATOR | Kw::OUTFILE | Kw::DUMPFILE | Kw::AS | Kw::ROWS | Kw::RANGE => {
@@ -159,13 +164,45 @@ impl Lifter {
                 }
                 Kw::BY | Kw::GROUPS | Kw::USING | Kw::SET | Kw::AT | Kw::ZONE | Kw::CHARSET => true,
                 Kw::DATE | Kw::TIME | Kw::TIMESTAMP => tok == Tok::String,
+                Kw::WHERE | Kw::ON if tok == Tok::Int => {
+                    let beside = beside_number(sql.get(token.end as usize..).unwrap_or_default());
+                    self.equals_number = beside == Beside::AnotherNumber;
+                    beside != Beside::Other
+                }
                 _ => false,
             },
+            Tok::Eq => std::mem::take(&mut self.equals_number),
             Tok::Introducer | Tok::Arrow | Tok::LongArrow | Tok::AtAt | Tok::At => true,
             Tok::Ident | Tok::Quoted | Tok::RParen => tok == Tok::String,
             _ => false,
         }
     }
+}
+
+/// What stands behind a number that a condition begins with.
+#[derive(PartialEq, Eq)]
+enum Beside {
+    /// The number is the condition, or the whole of its first part.
+    Nothing,
+    /// `=` and a number.
+    AnotherNumber,
+    Other,
+}
+
+/// What stands behind a number that a condition begins with; `rest` is the text behind it.
+#[cold]
+fn beside_number(rest: &[u8]) -> Beside {
+    match rest.trim_ascii_start() {
+        [] | [b')' | b';', ..] => Beside::Nothing,
+        [b'=', rest @ ..] if rest.trim_ascii_start().first().is_some_and(u8::is_ascii_digit) => Beside::AnotherNumber,
+        rest if [&b"AND"[..], b"ORDER", b"GROUP", b"LIMIT"].iter().any(|known| starts_with_word(rest, known)) => Beside::Nothing,
+        _ => Beside::Other,
+    }
+}
+
+fn starts_with_word(text: &[u8], word: &[u8]) -> bool {
+    text.get(..word.len()).is_some_and(|found| found.eq_ignore_ascii_case(word))
+        && text.get(word.len()).is_none_or(|next| !next.is_ascii_alphanumeric() && *next != b'_')
 }
 
 /// Words after which numbers in parentheses are lengths.

@@ -47,6 +47,8 @@ fn literals_of_one_kind_share_a_plan() {
     check_differ("SELECT a+1 FROM t", "SELECT a + 1 FROM t");
     check_differ("SELECT COUNT(*) FROM t", "SELECT count(*) FROM t");
     check_differ("SELECT a FROM t ORDER BY 1", "SELECT a FROM t ORDER BY 2");
+    check_differ("SELECT a FROM t WHERE 1=1", "SELECT a FROM t WHERE 1=0");
+    check_same("SELECT a FROM t WHERE 1=a", "SELECT a FROM t WHERE 2=a");
     check_differ("SELECT /*+ x */ a FROM t", "SELECT a FROM t");
     check_differ("SELECT a FROM t WHERE b IN (1)", "SELECT a FROM t WHERE b IN (1,2)");
     check_differ("SELECT ab FROM t", "SELECT a b FROM t");
@@ -68,6 +70,16 @@ fn what_is_lifted() {
     check_lifted("SELECT (SELECT 1 FROM u WHERE a = 2) FROM t WHERE b = (SELECT 3 FROM v WHERE c = 4)", &["4"]);
     check_lifted("SELECT a FROM t JOIN u ON t.a = 5 AND EXTRACT(YEAR FROM b) = 6", &["5", "6"]);
     check_lifted("REPLACE INTO t VALUES (1)", &["1"]);
+    check_lifted("SELECT a FROM t WHERE 1=1 AND b = 5", &["5"]);
+    check_lifted("SELECT a FROM t JOIN u ON 1 = 1 WHERE 1 AND b = 5", &["5"]);
+    check_lifted("UPDATE t SET a = 7 WHERE 1 LIMIT 3", &["7", "3"]);
+    check_lifted("DELETE FROM t WHERE 0", &[]);
+    check_lifted("SELECT a FROM t WHERE a IN (SELECT b FROM u WHERE 1) AND c = 2", &["2"]);
+    // Of a condition that reads something the number is a parameter wherever it stands.
+    check_lifted("SELECT a FROM t WHERE 1 = a AND b = 5", &["1", "5"]);
+    check_lifted("SELECT a FROM t WHERE 1 + a = 5", &["1", "5"]);
+    check_lifted("SELECT a FROM t WHERE 1 IN (a, b) AND 1 = 1", &["1", "1", "1"]);
+    check_lifted("SELECT a FROM t WHERE 1 = andy", &["1"]);
     check_lifted("(SELECT a FROM t WHERE b = 1)", &["1"]);
 }
 

@@ -6,6 +6,7 @@ mod merge;
 mod order;
 mod pushed;
 mod skip;
+mod tests_cost;
 
 pub use merge::Merge;
 
@@ -153,6 +154,8 @@ struct TableRead<'t> {
     all_rows_worth: f64,
     /// Some index has a range.
     has_range: bool,
+    /// Cost of testing the conditions on a row that nothing is known of.
+    tests: f64,
 }
 
 impl<'t> TableRead<'t> {
@@ -185,6 +188,7 @@ impl<'t> TableRead<'t> {
             // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
             all_rows_worth: if relation.keep_row.is_some() && context.safe_updates() { UNSAFE } else { 1.0 },
             has_range: leading.any(|first| sargs.ranges_for(&[range_part(first)]).is_some()),
+            tests: tests_cost::of_any(conditions),
         }
     }
 
@@ -220,12 +224,14 @@ impl<'b, 't> Cheapest<'b, 't> {
     fn new(binder: &'b Binder<'b>, of: &'b TableRead<'t>, mut first: Path) -> Cheapest<'b, 't> {
         let sorted = of.wanted.is_some_and(|wanted| !wanted.order.is_empty());
         let selectivity = if sorted { binder.shares(of.relation, of.conditions).iter().product() } else { 1.0 };
+        first.cost += first.rows * of.tests;
         let least = cost_in_order(binder, of, selectivity, &mut first);
         Cheapest { binder, of, selectivity, least, path: first }
     }
 
     /// Takes a way that costs less, with what sorting its rows would cost. `preferred`: a hint wants it.
     fn consider(&mut self, mut path: Path, preferred: bool) {
+        path.cost += path.rows * path.ranges.as_ref().map_or(self.of.tests, |ranges| tests_cost::behind(ranges, self.of.conditions));
         let mut cost = cost_in_order(self.binder, self.of, self.selectivity, &mut path);
         if preferred {
             cost *= 1e-6;

@@ -130,6 +130,9 @@ impl<'c> Binder<'c> {
         let mut conjuncts = Vec::with_capacity(filter.len());
         let mut equalities = Vec::new();
         for conjunct in filter {
+            if self.is_always_true(&conjunct) {
+                continue;
+            }
             match self.semi_join(relations, conjunct, &mut equalities) {
                 Ok(item) => group.items.push(item),
                 Err(conjunct) => conjuncts.push(conjunct),
@@ -164,7 +167,7 @@ impl<'c> Binder<'c> {
                 for part in parts {
                     self.flatten(relations, part, &rejected, group);
                 }
-                group.conjuncts.extend(on);
+                group.conjuncts.extend(on.into_iter().filter(|conjunct| !self.is_always_true(conjunct)));
             }
             JoinTree::Left { left, right, on } => {
                 let mut slots = BTreeSet::new();
@@ -185,6 +188,18 @@ impl<'c> Binder<'c> {
                 };
                 group.items.push(Item { kind, join: if is_missing { JoinKind::Anti } else { JoinKind::Left }, on, slots, is_missing });
             }
+        }
+    }
+
+    /// Whether a condition is one of literals that holds: `1 = 1`, to which programs append others.
+    fn is_always_true(&self, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Literal(_) => is_true_literal(e),
+            ExprKind::Compare(_, _, a, b) => {
+                let are_literals = matches!((&a.kind, &b.kind), (ExprKind::Literal(_), ExprKind::Literal(_)));
+                are_literals && matches!(self.context.value_now(e), Some(types::Value::Int(holds)) if holds != 0)
+            }
+            _ => false,
         }
     }
 
@@ -345,7 +360,7 @@ impl<'c> Binder<'c> {
             let node = with_filter(Node::Unit, group.conjuncts.clone());
             return Ok(PlannedGroup { node, rows: 1.0, cost: 0.0, ordered: true });
         }
-        let order = self.join_order(relations, group, blocked, wanted);
+        let (order, wanted) = self.join_order(relations, group, blocked, wanted);
         self.build(relations, group, blocked, &order, wanted)
     }
 
@@ -354,19 +369,33 @@ impl<'c> Binder<'c> {
         matches!(relation.source, Source::Base(table) if self.context.rows_estimate(&self.tables[table as usize]) == 0)
     }
 
-    fn join_order(&self, relations: &[Relation], group: &Group, blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Vec<Step> {
+    /// The order of the items, and what is wanted of the first: its rows come as far as a limit needs them only where no table is made of any.
+    fn join_order<'w>(
+        &self,
+        relations: &[Relation],
+        group: &Group,
+        blocked: &BTreeSet<Slot>,
+        wanted: Option<Wanted<'w>>,
+    ) -> (Vec<Step>, Option<Wanted<'w>>) {
         let n = group.items.len();
         let mut search = Search::new(self, relations, group, blocked, wanted);
         search.follow_hints();
         if n == 1 {
             let (step, _, _) = search.step(0, 0, 1.0);
-            return vec![step];
+            return (vec![step], wanted);
         }
         if group.straight {
-            return search.in_order();
+            return (search.in_order().steps, wanted);
         }
         search.look_at_partners();
-        if n <= EXHAUSTIVE_MAX { search.exhaustive() } else { search.greedy() }
+        let unlimited = wanted.map(|wanted| Wanted { limit: None, ..wanted });
+        search.wanted = unlimited;
+        let whole = if n <= EXHAUSTIVE_MAX { search.exhaustive() } else { search.greedy() };
+        search.wanted = wanted;
+        match search.until_limit(&whole) {
+            Some(order) => (order.steps, wanted),
+            None => (whole.steps, unlimited),
+        }
     }
 
     fn build(

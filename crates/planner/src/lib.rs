@@ -21,6 +21,7 @@ pub mod charsets;
 mod conditions;
 mod context;
 mod derived;
+mod distinct_rows;
 mod dml;
 mod examined;
 pub mod explain;

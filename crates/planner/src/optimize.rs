@@ -4,11 +4,13 @@ use crate::access::Wanted;
 use crate::alike::{By, ExprMap};
 use crate::binder::{Binder, Relation, Result, check_stack};
 use crate::conditions::bool_type;
+use crate::distinct_rows::are_told_apart;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::join::{Group, key_form, told_apart, with_filter};
 use crate::logical::{Block, BoundRollup, JoinTree, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use crate::switches::Switch;
+
 use crate::window::{BoundWindow, Window};
 use std::collections::BTreeSet;
 use types::Value;
@@ -33,6 +35,7 @@ impl<'c> Binder<'c> {
         let (aggregates, windows) = (scope.aggregates, scope.windows);
         let mut relations = scope.relations;
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
+        let distinct = distinct && (grouped || !are_told_apart(&self.tables, &relations, &from, &filter, &exprs));
         order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
         let mut group = self.build_group(&mut relations, from, filter, straight);
         self.plan_waiting(&mut relations, &mut group)?;
@@ -67,6 +70,7 @@ impl<'c> Binder<'c> {
             self.plan_group(&relations, &group, &blocked, None)?
         };
         group.items.clear();
+        self.joins_cost += planned.cost * self.block_executions;
         let (mut node, mut rows, sorted) = (planned.node, planned.rows, planned.ordered);
         if !computed.is_empty() {
             node = Node::Project { input: Box::new(node), exprs: computed, replaces: false };

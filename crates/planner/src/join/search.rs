@@ -20,6 +20,18 @@ const NO_ROWS: f64 = 0.005;
 /// Rows up to which a join is by keys: they are found one by one, and the tables may grow.
 pub(super) const FEW_ROWS: f64 = 50.0;
 
+/// How much cheaper reading until a limit is reached must be expected to be: which rows pass may have to do with the order.
+const LIMITED_MIN: f64 = 2.0;
+
+/// An order of a group's items.
+pub(super) struct Order {
+    pub(super) steps: Vec<Step>,
+    /// What it costs.
+    cost: f64,
+    /// Rows in the end.
+    rows: f64,
+}
+
 /// The search of an order: what it works on, and what it keeps.
 pub(super) struct Search<'s, 'c> {
     pub(super) binder: &'s Binder<'c>,
@@ -35,6 +47,8 @@ pub(super) struct Search<'s, 'c> {
     inside: Vec<u64>,
     /// Pairs of items of which rows have told how many belong together (`partners.rs`).
     pub(super) told: Vec<u64>,
+    /// No hash tables are made: who joins reads no more than is asked for.
+    one_by_one: bool,
 }
 
 impl<'s, 'c> Search<'s, 'c> {
@@ -50,7 +64,7 @@ impl<'s, 'c> Search<'s, 'c> {
         let uses = group.conjuncts.iter().map(used).collect();
         let inside = group.inside(relations, &binder.subplans);
         let needs = group.needs(&inside, &binder.subplans);
-        Search { binder, relations, group, blocked, wanted, memo: HashMap::new(), told: Vec::new(), uses, needs, inside }
+        Search { binder, relations, group, blocked, wanted, memo: HashMap::new(), told: Vec::new(), uses, needs, inside, one_by_one: false }
     }
 }
 
@@ -77,6 +91,7 @@ impl Search<'_, '_> {
             JoinKind::Semi | JoinKind::Anti => rows * 0.5,
         };
         if placed != 0
+            && !self.one_by_one
             && self.binder.context.switches().has(Switch::BlockNestedLoop)
             && let Some(joined) = self.hashable(item, placed)
         {
@@ -209,20 +224,46 @@ impl Search<'_, '_> {
         placed & (1 << item) == 0 && self.needs[item] & !placed == 0
     }
 
-    pub(super) fn in_order(&mut self) -> Vec<Step> {
+    pub(super) fn in_order(&mut self) -> Order {
         let mut placed = 0;
-        let mut rows = 1.0;
-        let mut steps = Vec::new();
+        let mut order = Order { steps: Vec::new(), cost: 0.0, rows: 1.0 };
         for i in 0..self.group.items.len() {
-            let (step, _, r) = self.step(i, placed, rows);
+            let (step, cost, rows) = self.step(i, placed, order.rows);
             placed |= 1 << i;
-            rows = r;
-            steps.push(step);
+            order.steps.push(step);
+            order.cost += cost;
+            order.rows = rows;
         }
-        steps
+        order
     }
 
-    pub(super) fn exhaustive(&mut self) -> Vec<Step> {
+    /// The cheapest order that begins with a table in the wanted order and finds the others' rows one by one until the limit is reached, where that is expected
+    /// to cost much less than `whole`, the order in which all rows are joined and sorted.
+    pub(super) fn until_limit(&mut self, whole: &Order) -> Option<Order> {
+        let wanted = self.wanted?;
+        let limit = wanted.limit.filter(|_| self.binder.context.switches().has(Switch::PreferOrderingIndex))?;
+        if wanted.order.is_empty() {
+            return None;
+        }
+        let sorted = whole.rows.max(1.0);
+        let whole_cost = whole.cost + sorted * (sorted.min(limit) + 1.0).log2() * wanted.sort_cost;
+        self.one_by_one = true;
+        let mut best: Option<(f64, Order)> = None;
+        for first in 0..self.group.items.len() {
+            let begins = self.group.items[first].join == JoinKind::Inner && self.allowed(first, 0);
+            if begins && self.path(first, 0, true).0.is_some_and(|path| path.ordered) {
+                let order = self.greedy_from(Some(first));
+                let cost = order.cost * (limit / order.rows.max(1.0)).min(1.0);
+                if cost * LIMITED_MIN < whole_cost && best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, order));
+                }
+            }
+        }
+        self.one_by_one = false;
+        best.map(|(_, order)| order)
+    }
+
+    pub(super) fn exhaustive(&mut self) -> Order {
         let n = self.group.items.len();
         let single = self.single_rows();
         let mut best: HashMap<u64, (f64, f64, Vec<Step>)> = HashMap::new();
@@ -251,7 +292,7 @@ impl Search<'_, '_> {
             }
         }
         match best.remove(&full) {
-            Some((_, _, steps)) => steps,
+            Some((cost, rows, steps)) => Order { steps, cost, rows },
             None => self.greedy(),
         }
     }
@@ -270,39 +311,44 @@ impl Search<'_, '_> {
         self.group.items.len() <= 5
     }
 
-    pub(super) fn greedy(&mut self) -> Vec<Step> {
+    pub(super) fn greedy(&mut self) -> Order {
+        self.greedy_from(None)
+    }
+
+    /// The cheapest next item after each other, from a given one on.
+    fn greedy_from(&mut self, first: Option<usize>) -> Order {
         let n = self.group.items.len();
         let mut placed = 0u64;
-        let mut rows = 1.0;
-        let mut steps: Vec<Step> = Vec::with_capacity(n);
-        while steps.len() < n {
-            let mut best: Option<(f64, Step, f64)> = None;
+        let mut order = Order { steps: Vec::with_capacity(n), cost: 0.0, rows: 1.0 };
+        while order.steps.len() < n {
+            let mut best: Option<(f64, Step, f64, f64)> = None;
             for i in 0..n {
-                if !self.allowed(i, placed) {
+                if !self.allowed(i, placed) || placed == 0 && first.is_some_and(|first| first != i) {
                     continue;
                 }
-                let (step, cost, out) = self.step(i, placed, rows);
+                let (step, cost, out) = self.step(i, placed, order.rows);
                 let connected = placed == 0 || self.relevant(i) & placed != 0;
                 let score = cost + out * if connected { 1.0 } else { 1000.0 };
-                if best.as_ref().is_none_or(|(b, _, _)| score < *b) {
-                    best = Some((score, step, out));
+                if best.as_ref().is_none_or(|(b, ..)| score < *b) {
+                    best = Some((score, step, cost, out));
                 }
             }
-            let Some((_, step, out)) = best else {
+            let Some((_, step, cost, out)) = best else {
                 // Needs that cannot be met in any order do not occur; place the rest as written.
                 for i in 0..n {
                     if placed & (1 << i) == 0 {
-                        steps.push(Step { item: i, hash: false, rows });
+                        order.steps.push(Step { item: i, hash: false, rows: order.rows });
                         placed |= 1 << i;
                     }
                 }
                 break;
             };
             placed |= 1 << step.item;
-            rows = out;
-            steps.push(step);
+            order.cost += cost;
+            order.rows = out;
+            order.steps.push(step);
         }
-        steps
+        order
     }
 
     fn greedy_cost(&mut self) -> (f64, f64) {

@@ -26,6 +26,7 @@ use protocol::command::Execute;
 use protocol::{BadParams, BoundParam, ColumnDefinition, ColumnType as WireType, ParamValue, ResultSink, ServerStatus};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use types::{ColumnType, Decimal, TypeKind, Value};
 
 use statements::{Counted, Prepared, Setting};
@@ -245,7 +246,7 @@ impl ClientSession {
         }
         let version = self.core.shared.catalog.version();
         // As most are: the plan is good as it is.
-        let plan = self.prepared.get_mut(id).and_then(|prepared| prepared.take_plan(version, &self.core));
+        let plan = self.prepared.get_mut(id).and_then(|prepared| prepared.take_plan(version, &self.params, &self.core));
         if let Some(plan) = plan
             && self.run_and_keep(id, plan, sink)? == Ran::Done
         {
@@ -294,12 +295,17 @@ impl ClientSession {
             }
             // Taken out while it runs, so that nothing shared is written.
             let core = &self.core;
-            let plan = match prepared.plan.take_if(|plan| plan.is_ready(version, core)) {
+            let params = &self.params;
+            let (plan, by_values) = match prepared.plan.take_if(|plan| plan.is_ready(version, core)) {
+                Some(plan) if plan.suits_values(params) => (Some(plan), false),
+                unsuited => (None, unsuited.is_some()),
+            };
+            let plan = match plan {
                 Some(plan) => plan,
                 None => {
                     let sql = Arc::clone(&prepared.sql);
                     let shown = prepared.plan.as_ref().map(|plan| plan.plan.columns.len());
-                    let plan = self.plan_again(&sql)?;
+                    let plan = self.plan_again(&sql, by_values)?;
                     if shown.is_some_and(|shown| shown != plan.plan.columns.len()) {
                         self.told_status.insert(ServerStatus::METADATA_CHANGED);
                     }
@@ -332,16 +338,19 @@ impl ClientSession {
         }
     }
 
-    /// Plans a prepared text with values at hand: at its first execution, and after DDL.
+    /// Plans a prepared text with values at hand: at its first execution, after DDL, and (`by_values`) as another plan did not suit them.
     #[cold]
-    fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
+    fn plan_again(&mut self, sql: &[u8], by_values: bool) -> Result<Arc<CachedPlan>, Outcome> {
         let key = self.prepared_key(sql);
         if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version(), &self.core)
             && !plan.provisional
+            && plan.suits_values(&self.params)
         {
             return Ok(plan);
         }
-        let plan = Arc::new(self.plan_with_params(sql)?);
+        let mut plan = self.plan_with_params(sql)?;
+        plan.misjudged = AtomicBool::new(by_values);
+        let plan = Arc::new(plan);
         // A deep one is this session's.
         if !parser::has_room() {
             self.keep_plan(key, &plan);
