@@ -3,6 +3,7 @@
 //! The input only claims to be UTF-8: the lexer looks at ASCII and treats bytes from 0x80 as letters; whoever takes a token's
 //! text checks it (`text.rs`). A token is 12 bytes; the lexer is a small `Copy` value, so looking ahead is a copy of it.
 
+use crate::error::without_end;
 use crate::keyword::Kw;
 use crate::mode::SqlMode;
 
@@ -385,6 +386,8 @@ impl<'a> Lexer<'a> {
                 (Tok::Dot, 1)
             }
             b';' => (Tok::Semicolon, 1),
+            // Programs that count the zero behind a C string to its length (mysqlslap does) are understood.
+            0 if !self.in_version_comment && without_end(&self.sql[start..]).len() == 1 => (Tok::Eof, self.sql.len() - start),
             b'?' => (Tok::Question, 1),
             b'+' => (Tok::Plus, 1),
             b'-' if next == b'-' && self.sql.get(start + 2).is_none_or(|&c| c <= b' ') => {

@@ -184,6 +184,17 @@ fn several_statements_are_taken_one_by_one() {
 fn errors_name_line_and_cut_the_text() {
     let arena = Bump::new();
     let message = |sql: &str| parse(sql.as_bytes(), SqlMode::default(), &arena).err().map(|e| e.message).unwrap_or_default();
+    // Blanks around a text, semicolons behind it and what follows a zero byte are not part of it.
+    for (text, end) in [
+        ("\n\nSELECT 1\n x y\n", "near 'y' at line 2"),
+        ("SELECT 1 x y z\n;\n;", "near 'y z' at line 1"),
+        ("SELECT\n\n;", "near '' at line 1"),
+        ("SELECT 1 x y \0 z", "near 'y ' at line 1"),
+        ("SELECT 1 \0\0", "near '' at line 1"),
+        ("SELECT\01", "near '' at line 1"),
+    ] {
+        assert!(message(text).ends_with(end), "{text:?}: {}", message(text));
+    }
     assert!(message("SELECT 1\n\nFROM\n,x").ends_with("near ',x' at line 4"));
     let long = format!("SELECT 1 FROM {}", "é ".repeat(200));
     assert!(

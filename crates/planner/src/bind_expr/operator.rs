@@ -46,6 +46,12 @@ impl<'c> Binder<'c> {
                 Expr { kind: ExprKind::Neg(Box::new(number)), ty }
             }
             ast::UnaryOp::Neg => {
+                // Past BIGINT a literal's value says whether it is a BIGINT negated (see below).
+                if let ExprKind::Param(n) = a.kind
+                    && a.ty.unsigned
+                {
+                    self.by_value(n)?;
+                }
                 let ty = typing::unfilled(&typing::negation(&operand_type(&a)));
                 match a.kind {
                     ExprKind::Literal(Value::Int(n)) if n != i64::MIN => Expr::literal(Value::Int(-n), ty.not_null()),

@@ -186,13 +186,8 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
             Found::Computed(_, def) => Err(codes::wrong_object(def.database, def.name, "VIEW").into()),
         },
         ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),
-        ShowKind::OpenTables { schema } => {
-            // Nothing is told of a database that is not the session's.
-            if schema.is_none_or(|schema| session.core.looks_into_database(schema)) {
-                schema_of(session, *schema)?;
-            }
-            Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())]))
-        }
+        // There is no cache of tables to tell of. Which database is meant need not be known, as in MySQL.
+        ShowKind::OpenTables { .. } => Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())])),
         // What cannot be made has an empty list.
         ShowKind::Triggers { schema } => {
             schema_of(session, *schema)?;
