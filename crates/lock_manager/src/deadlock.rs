@@ -42,10 +42,21 @@ pub const DEADLOCKS_KEPT: usize = 32;
 /// What a report tells of those who are above locks: asked when a deadlock is found, while its members' statements still wait. Answers
 /// without waiting for anything; called with the detector's latch held.
 pub trait DeadlockWitness: Send + Sync {
-    /// The statement that a client is running.
-    fn statement(&self, client: u64) -> Vec<u8>;
+    /// The client, and the statement that it is running.
+    fn client(&self, client: u64) -> ClientTold;
     /// The wall clock: microseconds since the epoch.
     fn wall_micros(&self) -> i64;
+}
+
+/// What a witness tells of a client; empty as far as it knows nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClientTold {
+    /// The running statement.
+    pub statement: Vec<u8>,
+    /// Who and where it is: `localhost 127.0.0.1 root`.
+    pub place: String,
+    /// For how many seconds its transaction has been running.
+    pub active_seconds: u64,
 }
 
 /// A deadlock, for `SHOW ENGINE INNODB STATUS`.
@@ -68,8 +79,8 @@ pub struct DeadlockMember {
     pub owner: u64,
     /// [`Owner::client`].
     pub client: u64,
-    /// The statement it was running, as far as the witness tells.
-    pub statement: Vec<u8>,
+    /// What the witness tells of the client.
+    pub told: ClientTold,
     /// Its transaction id; `NONE` when it has not written.
     pub txn: TxnId,
     /// Rows it has changed.
@@ -377,7 +388,7 @@ impl LockManager {
             Some(DeadlockMember {
                 owner: owner.number(),
                 client,
-                statement: witness.map_or_else(Vec::new, |witness| witness.statement(client)),
+                told: witness.map_or_else(ClientTold::default, |witness| witness.client(client)),
                 txn: owner.txn(),
                 work: owner.work(),
                 locks: owner.lock_count(),

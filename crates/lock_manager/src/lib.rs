@@ -46,7 +46,7 @@ mod tests;
 pub mod user_locks;
 
 pub use cancel::{Cancel, WaitCell, WaitObserver, WaitState, WaitsFor};
-pub use deadlock::{DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};
+pub use deadlock::{ClientTold, DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};
 pub use manager::{AUTO_INCREMENT_BIT, Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
 pub use metadata_list::MetadataLockInfo;
 pub use mode::LockMode;

@@ -2,7 +2,7 @@
 
 use base::{IndexId, TxnId};
 use lock_manager::metadata::{ExclusiveWait, TableLock};
-use lock_manager::{Cancel, DeadlockWitness, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy};
+use lock_manager::{Cancel, ClientTold, DeadlockWitness, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -156,8 +156,8 @@ fn deadlines_and_cancels_end_waits() {
 struct Witness;
 
 impl DeadlockWitness for Witness {
-    fn statement(&self, client: u64) -> Vec<u8> {
-        format!("statement of {client}").into_bytes()
+    fn client(&self, client: u64) -> ClientTold {
+        ClientTold { statement: format!("statement of {client}").into_bytes(), ..ClientTold::default() }
     }
 
     fn wall_micros(&self) -> i64 {
@@ -206,7 +206,7 @@ fn ring(count: usize, work: impl Fn(usize) -> u64) -> usize {
     assert_eq!(report.members[report.victim].owner, owners[victims[0]].number());
     assert_eq!(report.wall_micros, 77);
     for member in &report.members {
-        assert_eq!(member.statement, format!("statement of {}", member.client).into_bytes());
+        assert_eq!(member.told.statement, format!("statement of {}", member.client).into_bytes());
         assert_eq!(member.held, Some(Exclusive));
     }
     assert_eq!(manager.stats().deadlocks, 1);

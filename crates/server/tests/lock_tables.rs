@@ -115,7 +115,9 @@ fn a_deadlock_is_told_with_both_statements() {
     for line in [
         "UPDATE t SET v = 6 WHERE id = 2",
         "UPDATE t SET v = 6 WHERE id = 1",
-        "index PRIMARY of table `d`.`t`",
+        "RECORD LOCKS space id 0 page no 0 n bits 0 index PRIMARY of table `d`.`t` trx id ",
+        ", ACTIVE 0 sec",
+        ", query id 0 localhost 127.0.0.1 root",
         "Record lock, key 1",
         "Record lock, key 2",
         "HOLDS THE LOCK(S):",

@@ -18,7 +18,7 @@ use admission::{Admission, Mode};
 use base::Lsn;
 use catalog::Catalog;
 use engine::{Engine, FlushPolicy};
-use lock_manager::DeadlockWitness;
+use lock_manager::{ClientTold, DeadlockWitness};
 use lock_manager::metadata::{Protects, TableLock};
 use lock_manager::user_locks::UserLocks;
 use mysql_error::{SqlError, codes};
@@ -279,9 +279,15 @@ struct Witness {
 }
 
 impl DeadlockWitness for Witness {
-    fn statement(&self, client: u64) -> Vec<u8> {
-        let connection = u32::try_from(client).ok().and_then(|id| self.connections.find(id));
-        connection.map_or_else(Vec::new, |connection| connection.label().statement)
+    fn client(&self, client: u64) -> ClientTold {
+        let Some(connection) = u32::try_from(client).ok().and_then(|id| self.connections.find(id)) else { return ClientTold::default() };
+        let label = connection.label();
+        let engine = self.engine.upgrade();
+        let active_seconds = engine.map_or(0, |engine| {
+            let begun = engine.transactions().iter().find(|t| t.client == client).map(|t| t.begun_ms);
+            begun.map_or(0, |begun| (engine.wall_micros() as u64 / 1000).saturating_sub(begun) / 1000)
+        });
+        ClientTold { place: label.place(), statement: label.statement, active_seconds }
     }
 
     fn wall_micros(&self) -> i64 {

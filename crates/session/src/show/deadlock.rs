@@ -15,15 +15,16 @@ type Tables = HashMap<IndexId, (Arc<TableEntry>, usize)>;
 /// The section's text.
 pub(crate) fn write(core: &Core, report: &DeadlockReport, out: &mut String) -> executor::Result<()> {
     let tables = tables_of_indexes(core, report.members.iter().map(|member| IndexId(member.index.0 & !AUTO_INCREMENT_BIT)).collect())?;
-    let _ = writeln!(out, "{} deadlock {}", local_time(core, report.wall_micros), report.number);
+    // Programs read these lines. Where InnoDB has the number of a thread, the number of the deadlock is.
+    let _ = writeln!(out, "{} {}", local_time(core, report.wall_micros), report.number);
     let count = report.members.len();
     for (at, member) in report.members.iter().enumerate() {
         let number = at + 1;
         let id = transaction_id(member.txn.0, member.owner);
-        let _ = writeln!(out, "*** ({number}) TRANSACTION:\nTRANSACTION {id}, ACTIVE");
-        let _ = writeln!(out, "LOCK WAIT, undo log entries {}", member.work);
-        let _ = writeln!(out, "MySQL thread id {}, OS thread handle 0, query id 0", member.client);
-        let _ = writeln!(out, "{}\n", String::from_utf8_lossy(&member.statement));
+        let _ = writeln!(out, "*** ({number}) TRANSACTION:\nTRANSACTION {id}, ACTIVE {} sec", member.told.active_seconds);
+        let _ = writeln!(out, "LOCK WAIT {0} lock struct(s), heap size 0, {0} row lock(s), undo log entries {1}", member.locks, member.work);
+        let _ = writeln!(out, "MySQL thread id {}, OS thread handle 0, query id 0 {}", member.client, member.told.place);
+        let _ = writeln!(out, "{}\n", String::from_utf8_lossy(&member.told.statement));
         // What it holds is what the member before it waits for.
         let before = &report.members[(at + count - 1) % count];
         if let Some(held) = before.held {
@@ -48,12 +49,12 @@ fn lock_of(member: &DeadlockMember, tables: &Tables, id: u64, mode: &str, waitin
     lock(table.map(|(entry, index)| (&**entry, *index)), &member.key, id, mode, waiting, out);
 }
 
-/// A lock: its table and index, whose it is and in which mode, and the key.
+/// A lock: its table and index, whose it is and in which mode, and the key. Locks are on keys: the page that programs look for is 0.
 pub(super) fn lock(table: Option<(&TableEntry, usize)>, key: &[u8], id: u64, mode: &str, waiting: bool, out: &mut String) {
     let place = match table {
         Some((entry, index)) => {
             let def = &entry.def;
-            format!("index {} of table `{}`.`{}`", def.indexes[index].name, def.database, def.name)
+            format!("space id 0 page no 0 n bits 0 index {} of table `{}`.`{}`", def.indexes[index].name, def.database, def.name)
         }
         None => "an index that is gone".to_owned(),
     };

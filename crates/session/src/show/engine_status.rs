@@ -149,7 +149,7 @@ fn transaction(core: &Core, t: &TransactionInfo, locks: &[&ShownLock], out: &mut
         let label = connection.label();
         let statement = running_statement(&connection);
         let state = statement.as_ref().and_then(|_| connection.waits_for()).unwrap_or_default();
-        let _ = writeln!(out, "MySQL thread id {}, OS thread handle 0, query id 0 {} {} {state}", t.client, label.host, label.user);
+        let _ = writeln!(out, "MySQL thread id {}, OS thread handle 0, query id 0 {} {state}", t.client, label.place());
         if let Some(statement) = statement {
             let _ = writeln!(out, "{statement}");
         }

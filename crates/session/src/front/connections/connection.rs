@@ -110,6 +110,18 @@ pub struct Label {
     pub statement: Vec<u8>,
 }
 
+impl Label {
+    /// Where and who a client is, as InnoDB's report says it: host, address where that is another word, user.
+    pub fn place(&self) -> String {
+        let user = &self.user;
+        match self.host.rsplit_once(':') {
+            Some(("localhost", _)) => format!("localhost 127.0.0.1 {user}"),
+            Some((address, _)) => format!("{address} {user}"),
+            None => format!("{} {user}", self.host),
+        }
+    }
+}
+
 /// Bytes of a statement's text that the process list keeps, as MySQL's.
 pub const STATEMENT_BYTES_MAX: usize = 65_535;
 /// Bytes for a statement's text that an idle connection keeps.

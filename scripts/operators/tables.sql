@@ -1,0 +1,11 @@
+CREATE TABLE author (id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY, name VARCHAR(60) NOT NULL, mail VARCHAR(100) COLLATE utf8mb4_bin, kind ENUM('a','b') DEFAULT 'a', born DATE, balance DECIMAL(10,2) NOT NULL DEFAULT 0, KEY n1 (name), KEY n2 (name, born), UNIQUE KEY m (mail), KEY m2 (mail)) COMMENT='people';
+CREATE TABLE book (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, author_id INT UNSIGNED NOT NULL, title VARCHAR(200) NOT NULL, j JSON, b BLOB, ts TIMESTAMP(3) NULL, f FLOAT, d DOUBLE, s SET('x','y'), bt BIT(4), y YEAR, t TIME(2), KEY (author_id), CONSTRAINT written FOREIGN KEY (author_id) REFERENCES author (id) ON DELETE CASCADE);
+CREATE TABLE big (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, grp INT NOT NULL, v VARCHAR(50), at DATETIME NOT NULL, KEY (grp, at), KEY (at));
+CREATE TABLE archive LIKE big;
+CREATE TABLE nokey (a INT, b VARCHAR(10));
+INSERT INTO author (name, mail, born, balance) VALUES ('Ursula', 'u@x', '1929-10-21', 12.5), ('Éric 😀', NULL, NULL, -1), ('Al', 'al@x', '2000-02-29', 0);
+INSERT INTO book VALUES (1, 1, 'The Dispossessed', '{"a": [1, 2.5, null]}', 0x00FF27, '2024-05-01 10:20:30.125', 1.5, 2.25, 'x,y', 5, 1999, '-12:30:10.25'), (2, 2, 'it''s', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+SET SESSION cte_max_recursion_depth = 100000;
+INSERT INTO big (grp, v, at) WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i % 17, CONCAT('value ', i), '2024-01-01' + INTERVAL i MINUTE FROM n;
+INSERT INTO nokey VALUES (1, 'a'), (2, NULL);
+CREATE VIEW v AS SELECT b.title, a.name FROM book b JOIN author a ON a.id = b.author_id;
