@@ -22,7 +22,8 @@ pub(crate) fn write(core: &Core, report: &DeadlockReport, out: &mut String) -> e
         let number = at + 1;
         let id = transaction_id(member.txn.0, member.owner);
         let _ = writeln!(out, "*** ({number}) TRANSACTION:\nTRANSACTION {id}, ACTIVE {} sec", member.told.active_seconds);
-        let _ = writeln!(out, "LOCK WAIT {0} lock struct(s), heap size 0, {0} row lock(s), undo log entries {1}", member.locks, member.work);
+        let _ =
+            writeln!(out, "LOCK WAIT {0} lock struct(s), heap size 0, {0} row lock(s), undo log entries {1}", member.locks, member.work);
         let _ = writeln!(out, "MySQL thread id {}, OS thread handle 0, query id 0 {}", member.client, member.told.place);
         let _ = writeln!(out, "{}\n", String::from_utf8_lossy(&member.told.statement));
         // What it holds is what the member before it waits for.

@@ -187,7 +187,9 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         },
         ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),
         // There is no cache of tables to tell of. Which database is meant need not be known, as in MySQL.
-        ShowKind::OpenTables { .. } => Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())])),
+        ShowKind::OpenTables { .. } => {
+            Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())]))
+        }
         // What cannot be made has an empty list.
         ShowKind::Triggers { schema } => {
             schema_of(session, *schema)?;
