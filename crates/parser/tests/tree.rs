@@ -191,7 +191,7 @@ fn errors_name_line_and_cut_the_text() {
         ("SELECT\n\n;", "near '' at line 1"),
         ("SELECT 1 x y \0 z", "near 'y ' at line 1"),
         ("SELECT 1 \0\0", "near '' at line 1"),
-        ("SELECT\01", "near '' at line 1"),
+        ("SELECT\0one", "near '' at line 1"),
     ] {
         assert!(message(text).ends_with(end), "{text:?}: {}", message(text));
     }

@@ -429,7 +429,14 @@ impl<'c> Binder<'c> {
             Func::Hex | Func::Quote => len(0) * 8 + 2,
             Func::Md5 => 32,
             Func::Sha1 => 40,
-            Func::Sha2 => 128,
+            // By the constant that names the digest: what names none is as 256.
+            Func::Sha2 => match (number(1), args.get(1).map(|a| &a.kind)) {
+                (Some(224), _) => 56,
+                (Some(384), _) => 96,
+                (Some(512), _) => 128,
+                (_, Some(ExprKind::Literal(_))) => 64,
+                _ => 128,
+            },
             Func::Uuid => 36,
             Func::Repeat => number(1).map_or(ANY_CHARS, |n| n.saturating_mul(len(0))),
             Func::LPad | Func::RPad => number(1).unwrap_or(ANY_CHARS),
