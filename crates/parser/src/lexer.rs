@@ -363,6 +363,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Whether a zero byte ends the text: programs that count the one behind a C string to its length (mysqlslap does) are understood.
+    #[cold]
+    fn is_end(&self, zero: usize) -> bool {
+        !self.in_version_comment && without_end(self.sql.get(zero..).unwrap_or_default()).len() == 1
+    }
+
     /// Everything else; `None` when it was a comment, which is then skipped.
     #[inline]
     fn punctuation(&mut self, start: usize, b: u8, flags: u8, after_name: bool) -> Option<Token> {
@@ -386,8 +392,7 @@ impl<'a> Lexer<'a> {
                 (Tok::Dot, 1)
             }
             b';' => (Tok::Semicolon, 1),
-            // Programs that count the zero behind a C string to its length (mysqlslap does) are understood.
-            0 if !self.in_version_comment && without_end(&self.sql[start..]).len() == 1 => (Tok::Eof, self.sql.len() - start),
+            0 if self.is_end(start) => (Tok::Eof, self.sql.len() - start),
             b'?' => (Tok::Question, 1),
             b'+' => (Tok::Plus, 1),
             b'-' if next == b'-' && self.sql.get(start + 2).is_none_or(|&c| c <= b' ') => {
