@@ -1,3 +1,4 @@
+# What DBI shows of a schema, types both ways, errors, transactions, several statements: port and driver (mysql, MariaDB) by the command line.
 use strict; use DBI; use utf8; binmode STDOUT,":utf8"; my ($port,$drv)=@ARGV;
 my $dbh=DBI->connect("DBI:$drv:database=$ENV{APP_DATABASE};host=127.0.0.1;port=$port","root","",{RaiseError=>1,PrintError=>0,AutoCommit=>1}) or die;
 $drv eq 'mysql' and $dbh->{mysql_enable_utf8mb4}=1;

@@ -1,3 +1,4 @@
+-- LuaSQL, then LuaDBI: selects, columns, parameters, errors, transactions. The port by the command line.
 local port=tonumber(arg[1]); local d=require"luasql.mysql"; local env=d.mysql(); local c=assert(env:connect(os.getenv"APP_DATABASE","root","","127.0.0.1",port))
 local cur=assert(c:execute"select * from author order by id"); print(table.concat(cur:getcolnames(),","),table.concat(cur:getcoltypes(),","),cur:numrows())
 local r=cur:fetch({},"a") while r do print(r.id,r.name,r.mail,r.born,r.bal) r=cur:fetch(r,"a") end

@@ -1,3 +1,4 @@
+# Selects, columns, cursors, errors, transactions: the port by the command line.
 package require mysqltcl
 set port [lindex $argv 0]
 set h [mysqlconnect -host 127.0.0.1 -port $port -user root -db $env(APP_DATABASE) -encoding utf-8]

@@ -1,3 +1,4 @@
+"""Catalogue functions, types, parameters, transactions and options of Connector/ODBC by pyodbc: the port by the command line, the database from the environment."""
 import os,pyodbc,sys,datetime,decimal,uuid
 port, D = sys.argv[1], os.environ['APP_DATABASE']
 def conn(**k):

@@ -1,3 +1,4 @@
+# Tables as data frames both ways, fetches in parts, errors, transactions: the port by the command line.
 port <- as.integer(commandArgs(TRUE)[1]); suppressMessages(library(RMySQL)); suppressMessages(library(DBI))
 con <- dbConnect(MySQL(), host="127.0.0.1", port=port, user="root", password="", dbname=Sys.getenv("APP_DATABASE"))
 print(dbListTables(con)); print(dbListFields(con,"author")); 
