@@ -72,7 +72,7 @@ def steps(target, database, tools, work):
 
 def visit(port, target, database, run):
     libraries = f"{harness.TOOLS}/ejabberd/usr/lib/x86_64-linux-gnu"
-    start = f"cd $PWD; HOME=$PWD ERL_EPMD_ADDRESS=127.0.0.1 ERL_LIBS={libraries} erl -noinput -sname product_ejabberd -setcookie x -pa {libraries}/ejabberd-*/ebin -mnesia dir \"\\\"$PWD/spool\\\"\" -env EJABBERD_CONFIG_PATH $PWD/ejabberd.yml -env EJABBERD_LOG_PATH $PWD/log -s ejabberd"
+    start = f"cd $PWD; HOME=$PWD ERL_LIBS={libraries} erl -noinput -pa {libraries}/ejabberd-*/ebin -mnesia dir \"\\\"$PWD/spool\\\"\" -env EJABBERD_CONFIG_PATH $PWD/ejabberd.yml -env EJABBERD_LOG_PATH $PWD/log -s ejabberd"
     yield run(f"rm -f log; {start} > out 2>&1 & echo $! > daemon; for i in $(seq 300); do grep -q 'is started in the node' log && break; sleep 0.1; done; grep -o 'is started in the node' log", [], (), "start")
     try:
         place = int(run("cat port", [])[3])
@@ -81,7 +81,7 @@ def visit(port, target, database, run):
             wire.request("POST", f"/api/{name}", json.dumps(asked), {"Content-Type": "application/json"})
             answer = wire.getresponse()
             # Who is there already is told by 409.
-            yield "POST", name, 200 if answer.status in (200, 409) else answer.status, _pages.masked(answer.read().decode(), [*_pages.CLOCKS, (r"product_ejabberd@\w+", "NODE")])
+            yield "POST", name, 200 if answer.status in (200, 409) else answer.status, _pages.masked(answer.read().decode(), [*_pages.CLOCKS, (r"nonode@nohost", "NODE")])
     finally:
         ended = run("kill $(cat daemon); sleep 2; grep -E '\\[(error|critical)\\]' log; true", [], ("[error]", "[critical]"), "end")
     yield ended
