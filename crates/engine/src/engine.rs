@@ -227,6 +227,11 @@ impl Engine {
         self.slots.infos()
     }
 
+    /// When the transaction of a client began: milliseconds since the epoch.
+    pub fn transaction_begun_ms(&self, client: u64) -> Option<u64> {
+        self.slots.begun_ms(client)
+    }
+
     /// Tells the engine where definitions come from. Once, before [`Engine::start_background`].
     pub fn set_table_source(&self, source: Arc<dyn TableSource>) {
         assert!(self.source.set(source).is_ok(), "the table source is set once");

@@ -221,6 +221,13 @@ impl Slots {
         slots.iter().map(|slot| slot.info()).collect()
     }
 
+    /// When the transaction of a client began; `None` where there is none. For who holds latches: nothing is made.
+    pub(crate) fn begun_ms(&self, client: u64) -> Option<u64> {
+        let all = self.all.lock();
+        let slot = all.iter().filter_map(Weak::upgrade).find(|slot| slot.client.load(Ordering::Relaxed) == client)?;
+        Some(slot.info().begun_ms)
+    }
+
     /// Every transaction that runs, or waits for its commit record to be durable.
     pub(crate) fn named(&self) -> Vec<Named> {
         let slots: Vec<_> = self.all.lock().iter().filter_map(Weak::upgrade).collect();
@@ -255,6 +262,7 @@ mod tests {
             a.begin(1234, level, level == Isolation::ReadCommitted);
             let info = slots.infos()[0];
             assert_eq!((info.client, info.owner, info.txn, info.begun_ms, info.isolation), (5, 1, TxnId(7), 1234, level));
+            assert_eq!((slots.begun_ms(5), slots.begun_ms(6)), (Some(1234), None));
             assert_eq!((info.read_only, info.view_open), (level == Isolation::ReadCommitted, false));
         }
         drop(a);

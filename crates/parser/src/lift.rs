@@ -153,6 +153,23 @@ impl Lifter {
         true
     }
 
+    /// Whether a number that a condition begins with is all of it, or equals another number.
+    #[cold]
+    #[inline(never)]
+    fn is_condition(&mut self, sql: &[u8], token: &Token) -> bool {
+        let beside = beside_number(sql.get(token.end as usize..).unwrap_or_default());
+        self.equals_number = beside == Beside::AnotherNumber;
+        beside != Beside::Other
+    }
+
+    /// The second number of such a condition.
+    #[cold]
+    #[inline(never)]
+    fn is_equated(&mut self) -> bool {
+        self.equals_number = false;
+        true
+    }
+
     /// Whether the token before pins a literal of kind `tok`.
     #[inline]
     fn stays(&mut self, sql: &[u8], token: &Token) -> bool {
@@ -164,14 +181,10 @@ impl Lifter {
                 }
                 Kw::BY | Kw::GROUPS | Kw::USING | Kw::SET | Kw::AT | Kw::ZONE | Kw::CHARSET => true,
                 Kw::DATE | Kw::TIME | Kw::TIMESTAMP => tok == Tok::String,
-                Kw::WHERE | Kw::ON if tok == Tok::Int => {
-                    let beside = beside_number(sql.get(token.end as usize..).unwrap_or_default());
-                    self.equals_number = beside == Beside::AnotherNumber;
-                    beside != Beside::Other
-                }
+                Kw::WHERE | Kw::ON if tok == Tok::Int => self.is_condition(sql, token),
                 _ => false,
             },
-            Tok::Eq => std::mem::take(&mut self.equals_number),
+            Tok::Eq => self.equals_number && self.is_equated(),
             Tok::Introducer | Tok::Arrow | Tok::LongArrow | Tok::AtAt | Tok::At => true,
             Tok::Ident | Tok::Quoted | Tok::RParen => tok == Tok::String,
             _ => false,
@@ -190,7 +203,6 @@ enum Beside {
 }
 
 /// What stands behind a number that a condition begins with; `rest` is the text behind it.
-#[cold]
 fn beside_number(rest: &[u8]) -> Beside {
     match rest.trim_ascii_start() {
         [] | [b')' | b';', ..] => Beside::Nothing,

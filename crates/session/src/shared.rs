@@ -282,11 +282,11 @@ impl DeadlockWitness for Witness {
     fn client(&self, client: u64) -> ClientTold {
         let Some(connection) = u32::try_from(client).ok().and_then(|id| self.connections.find(id)) else { return ClientTold::default() };
         let label = connection.label();
-        let engine = self.engine.upgrade();
-        let active_seconds = engine.map_or(0, |engine| {
-            let begun = engine.transactions().iter().find(|t| t.client == client).map(|t| t.begun_ms);
-            begun.map_or(0, |begun| (engine.wall_micros() as u64 / 1000).saturating_sub(begun) / 1000)
+        let active_ms = self.engine.upgrade().and_then(|engine| {
+            let begun = engine.transaction_begun_ms(client)?;
+            Some((engine.wall_micros() as u64 / 1000).saturating_sub(begun))
         });
+        let active_seconds = active_ms.unwrap_or(0) / 1000;
         ClientTold { place: label.place(), statement: label.statement, active_seconds }
     }
 
