@@ -448,3 +448,27 @@ fn join_word(kind: JoinKind) -> &'static str {
         JoinKind::Anti => "antijoin",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::TypeKind;
+
+    /// As MySQL 9.7 tells them.
+    #[test]
+    fn key_lengths_go_by_type_and_character_set() {
+        let check = |ty: ColumnType, prefix: Option<u32>, bytes: u64| assert_eq!(key_bytes(&ty.not_null(), prefix), bytes);
+        check(ColumnType::decimal(10, 2), None, 5);
+        check(ColumnType::decimal(30, 2), None, 14);
+        check(ColumnType::decimal(65, 30), None, 30);
+        check(ColumnType::temporal(TypeKind::DateTime, 6), None, 8);
+        check(ColumnType::temporal(TypeKind::Time, 1), None, 4);
+        check(ColumnType { length: 20, ..ColumnType::new(TypeKind::Bit) }, None, 3);
+        check(ColumnType::with_members(TypeKind::Enum, ["a".into()], Collation::DEFAULT), None, 1);
+        check(ColumnType::varchar(5, Collation::DEFAULT), None, 22);
+        check(ColumnType::varchar(5, Collation::DEFAULT), Some(3), 14);
+        check(ColumnType::varchar(5, Collation::Latin1SwedishCi), None, 7);
+        check(ColumnType { kind: TypeKind::Char, ..ColumnType::varchar(5, Collation::Latin1SwedishCi) }, None, 5);
+        assert_eq!(key_bytes(&ColumnType::decimal(10, 2), None), 6, "one for NULL");
+    }
+}
