@@ -68,6 +68,15 @@ impl Dependencies {
         Ok(())
     }
 
+    /// Returns when the log is durable up to `lsn`. No latch may be held.
+    fn wait_for(&self, lsn: Lsn) -> Result<()> {
+        if self.wal.durable() < lsn {
+            self.waits.fetch_add(1, Ordering::Relaxed);
+            self.wal.wait_durable(lsn)?;
+        }
+        Ok(())
+    }
+
     /// The log is durable up to a record that was reserved after all that was noted.
     pub(crate) fn clear(&self) {
         self.up_to.store(0, Ordering::Relaxed);
@@ -188,6 +197,21 @@ impl Session {
         self.dependencies.settle()
     }
 
+    /// Waits until those who had this session's locks before it are seen by new snapshots. A version that they have left is noted where it is met, but they need
+    /// not have changed what they had locked.
+    #[inline]
+    pub(crate) fn await_earlier_holders(&mut self) -> Result<()> {
+        if self.owner.comes_after() <= self.earlier_holders_durable { Ok(()) } else { self.await_holders() }
+    }
+
+    #[cold]
+    fn await_holders(&mut self) -> Result<()> {
+        let up_to = self.owner.comes_after();
+        self.dependencies.wait_for(up_to)?;
+        self.earlier_holders_durable = up_to;
+        Ok(())
+    }
+
     /// Puts the commit record into the log and lets go of all locks. What becomes of the transaction is decided from here on.
     pub(crate) fn append_commit(&mut self) -> Result<Lsn> {
         let id = self.running.id;
@@ -205,7 +229,7 @@ impl Session {
         unsettled.commit_logged();
         if engine.config.mechanisms.early_lock_release {
             engine.txns.release(id);
-            self.release_locks();
+            self.release_locks(lsn);
         }
         Ok(lsn)
     }
@@ -221,6 +245,8 @@ impl Session {
 
     /// Commits with one of the policies that acknowledge before the log is durable.
     fn commit_by(&mut self, policy: FlushPolicy) -> Result<()> {
+        // Those that it comes after are seen first.
+        self.await_earlier_holders()?;
         self.encode_commit();
         let unsettled = self.slot.unsettle();
         let engine = &*self.engine;

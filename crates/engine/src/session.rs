@@ -103,6 +103,8 @@ pub struct Session {
     view_slot: ViewSlotHandle,
     pub(crate) commit_place: CommitPlace,
     pub(crate) dependencies: Arc<Dependencies>,
+    /// What `owner` says that it comes after, when that was last waited for.
+    pub(crate) earlier_holders_durable: Lsn,
     pub(crate) slot: Arc<CachePadded<Slot>>,
     pub(crate) shard: usize,
     pub(crate) running: Running,
@@ -156,6 +158,7 @@ impl Engine {
             view_slot,
             commit_place: self.txns.register_committer(),
             dependencies: Arc::new(Dependencies::new(Arc::clone(&self.wal), Arc::clone(&self.dependency_waits))),
+            earlier_holders_durable: Lsn::NONE,
             shard: self.next_undo_shard(),
             running: Running::idle(),
             owner,
@@ -400,7 +403,7 @@ impl Session {
         self.running.view_open && !self.running.isolation.is_per_statement() && !self.view.sees(txn, self.running.id)
     }
 
-    /// Opens the transaction's snapshot now (START TRANSACTION WITH CONSISTENT SNAPSHOT).
+    /// Opens the transaction's snapshot now, whatever it comes after: [`Session::ensure_view`] is for what a client is to see.
     pub fn open_snapshot(&mut self) {
         if self.running.isolation == Isolation::ReadUncommitted {
             // Newest versions stay where they are while their leaf is latched: nothing needs to be kept for this reader.
@@ -498,17 +501,17 @@ impl Session {
         if !self.running.id.is_none() {
             self.slot.clear();
         }
-        self.release_locks();
+        self.release_locks(Lsn::NONE);
         self.close_view();
         self.running.reset();
     }
 
-    /// Gives all locks back, if they are not gone yet.
+    /// Gives all locks back, if they are not gone yet. `commit`: up to where the log must be durable for others to see the transaction; none when they see it.
     #[inline]
-    pub(crate) fn release_locks(&mut self) {
+    pub(crate) fn release_locks(&mut self, commit: Lsn) {
         let holds = !self.running.id.is_none() || self.running.may_hold_locks;
         if holds && !self.running.locks_are_gone {
-            self.engine.locks.release_all(&self.owner);
+            self.engine.locks.release_before_durable(&self.owner, commit);
             self.running.locks_are_gone = true;
         }
     }
@@ -550,14 +553,16 @@ impl Session {
         Ok(self.running.id)
     }
 
-    /// Opens the view unless the transaction has one. No latch may be held.
+    /// Opens the transaction's snapshot unless it has one. No latch may be held.
     ///
     /// What the transaction has built on stands in rows that it has written, and these it sees as they are. A snapshot without the rest of it
     /// would show it in part: a new one waits until that is durable, and so finished (`commit.rs`). The reply with its rows would wait as long.
+    /// And whoever had its locks before it comes before it: that its snapshot shows all that was committed under a lock is what a lock is taken for.
     #[inline]
-    pub(crate) fn ensure_view(&mut self) -> Result<()> {
+    pub fn ensure_view(&mut self) -> Result<()> {
         if !self.running.view_open && self.running.isolation != Isolation::ReadUncommitted {
             self.settle()?;
+            self.await_earlier_holders()?;
         }
         self.open_snapshot();
         Ok(())

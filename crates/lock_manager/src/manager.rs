@@ -12,7 +12,7 @@ use crate::platform::{Arc, CachePadded, Weak, planted};
 use crate::registry::Registry;
 use crate::spans::Spans;
 use crate::table::{Heir, Request, Shard, Wakes};
-use base::{IndexId, TxnId};
+use base::{IndexId, Lsn, TxnId};
 use std::hash::{BuildHasher, Hasher};
 use std::time::Instant;
 
@@ -232,6 +232,7 @@ impl LockManager {
         let Some(slot) = shard.find(hash, key.index, key.key) else {
             // Nobody has anything there or waits.
             let slot = shard.lock_new(hash, key, owner, mode);
+            owner.come_after(shard.released());
             drop(shard);
             owner.inner().locks.push(LockId { shard: shard_no, slot });
             return Ok(Granted::New);
@@ -391,6 +392,7 @@ impl LockManager {
         let own = {
             let (hash, shard_no) = self.place(next);
             let shard = self.shards[shard_no as usize].lock();
+            owner.come_after(shard.released());
             let Some(entry) = shard.find(hash, next.index, next.key).and_then(|slot| shard.entry(slot)) else { return true };
             let own = entry.holders.parts_of(owner).unwrap_or_default();
             if entry.holders.others_block(own, LockMode::InsertIntention) && !planted("gap_entered") {
@@ -456,6 +458,12 @@ impl LockManager {
     /// Gives all locks back and forgets the transaction id: the end of a transaction, after it is finished for readers. The owner can
     /// be used again.
     pub fn release_all(&self, owner: &Arc<Owner>) {
+        self.release_before_durable(owner, Lsn::NONE);
+    }
+
+    /// [`Self::release_all`] of a transaction that readers do not see before the log is durable up to `commit`. Whoever has one of the locks
+    /// next is told ([`Owner::comes_after`]).
+    pub fn release_before_durable(&self, owner: &Arc<Owner>, commit: Lsn) {
         let mut few = [LockId { shard: 0, slot: 0 }; FEW_LOCKS];
         let (txn, count, many, spans) = {
             let mut inner = owner.inner();
@@ -480,6 +488,7 @@ impl LockManager {
         }
         for id in many.as_deref().unwrap_or(&few[..count.min(FEW_LOCKS)]) {
             let mut shard = self.shards[id.shard as usize].lock();
+            shard.note_released(commit);
             if !shard.release_alone(id.slot, owner) {
                 self.release_among_others(shard, *id, owner);
             }
@@ -563,11 +572,15 @@ impl LockManager {
     ) -> Result<Granted, LockError> {
         match shard.request(id.slot, owner, mode) {
             Request::New => {
+                owner.come_after(shard.released());
                 drop(shard);
                 owner.inner().locks.push(id);
                 Ok(Granted::New)
             }
-            Request::Upgraded => Ok(Granted::Upgraded),
+            Request::Upgraded => {
+                owner.come_after(shard.released());
+                Ok(Granted::Upgraded)
+            }
             Request::Held => Ok(Granted::Held),
             Request::Blocked { upgrade } => match policy {
                 WaitPolicy::NoWait | WaitPolicy::SkipLocked => Err(LockError::WouldBlock),
@@ -622,10 +635,12 @@ impl LockManager {
         self.counts.ended.fetch_add(1, Ordering::Relaxed);
         let mut inner = owner.inner();
         inner.waiting = None;
-        if state == WaitState::Granted {
-            return Ok(inner.outcome);
-        }
+        let outcome = inner.outcome;
         drop(inner);
+        if state == WaitState::Granted {
+            owner.come_after(self.shards[id.shard as usize].lock().released());
+            return Ok(outcome);
+        }
         let mut wakes = Wakes::new();
         let mut shard = self.shards[id.shard as usize].lock();
         shard.leave_queue(id.slot, ticket);

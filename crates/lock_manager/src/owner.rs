@@ -8,7 +8,7 @@ use crate::platform::Arc;
 use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use crate::shares::Hold;
-use base::{IndexId, TxnId};
+use base::{IndexId, Lsn, TxnId};
 
 /// Place of a locked key: stays the same while anybody holds or awaits the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,6 +42,8 @@ pub struct Owner {
     /// The locks are being given back: none may be added. Set under the latch of `inner`, and asked under it by others. Cleared without it, with
     /// nothing held any more; who meets a lock of the next transaction has the shard's latch from it, and so sees that.
     releasing: AtomicBool,
+    /// See [`Owner::comes_after`]. Relaxed: only its own thread uses it.
+    comes_after: AtomicU64,
     /// Mark of the deadlock search; only used under the detector's latch.
     pub(crate) visited: AtomicU64,
     pub(crate) cell: Arc<WaitCell>,
@@ -99,6 +101,7 @@ impl Owner {
             waited_by: AtomicU32::new(0),
             locks_gaps: AtomicBool::new(true),
             releasing: AtomicBool::new(false),
+            comes_after: AtomicU64::new(0),
             visited: AtomicU64::new(0),
             cell: Arc::new(WaitCell::new()),
             inner: Mutex::new(Rank::Leaf, OwnerInner::default()),
@@ -139,6 +142,20 @@ impl Owner {
     /// Rows changed since the last release.
     pub fn work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
+    }
+
+    /// How far the log must be durable for readers to see all transactions that have had this owner's locks before it, those of earlier
+    /// transactions of its own included. It may be too far, never too near.
+    #[inline]
+    pub fn comes_after(&self) -> Lsn {
+        Lsn(self.comes_after.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub(crate) fn come_after(&self, released: Lsn) {
+        if released.0 > self.comes_after.load(Ordering::Relaxed) {
+            self.comes_after.store(released.0, Ordering::Relaxed);
+        }
     }
 
     /// Tells whether the transaction that begins locks gaps: at READ COMMITTED and below a removed record leaves its lockers nothing.

@@ -11,7 +11,7 @@ use crate::mode::{LockMode, Parts};
 use crate::owner::{LockId, Owner};
 use crate::platform::{Arc, planted};
 use crate::queue::{Queue, Waiter};
-use base::IndexId;
+use base::{IndexId, Lsn};
 use smallvec::SmallVec;
 use std::iter::successors;
 use std::time::Instant;
@@ -77,12 +77,27 @@ pub(crate) struct Shard {
     used: u32,
     gaps: Arc<GapCounts>,
     tickets: u64,
+    /// The newest commit whose transaction has released a lock here before it was durable. One for all keys: what it costs whoever locks another
+    /// key is a wait for the log, and only where a snapshot is opened at that moment.
+    released: Lsn,
     number: u32,
 }
 
 impl Shard {
     pub(crate) fn new(number: u32, gaps: Arc<GapCounts>) -> Shard {
-        Shard { slots: Vec::new(), chains: Box::default(), free: END, used: 0, gaps, tickets: 0, number }
+        Shard { slots: Vec::new(), chains: Box::default(), free: END, used: 0, gaps, tickets: 0, released: Lsn::NONE, number }
+    }
+
+    #[inline]
+    pub(crate) fn note_released(&mut self, commit: Lsn) {
+        if commit > self.released {
+            self.released = commit;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn released(&self) -> Lsn {
+        self.released
     }
 
     #[inline]

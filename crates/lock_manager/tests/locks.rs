@@ -1,6 +1,6 @@
 //! Locking, waiting, hand-over, cancellation, deadlocks, implicit locks, metadata locks: one behaviour a test.
 
-use base::{IndexId, TxnId};
+use base::{IndexId, Lsn, TxnId};
 use lock_manager::metadata::{ExclusiveWait, TableLock};
 use lock_manager::{Cancel, ClientTold, DeadlockWitness, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy};
 use std::sync::Arc;
@@ -27,6 +27,39 @@ fn until_waiting(manager: &LockManager, count: u64) {
     while waiting() < count {
         std::thread::yield_now();
     }
+}
+
+/// Each way to a lock tells which commit comes before it.
+#[test]
+fn who_has_a_lock_after_an_undurable_commit_comes_after_it() {
+    let manager = LockManager::new(1);
+    let (first, next, waiter) = (manager.new_owner(), manager.new_owner(), manager.new_owner());
+    let take = |owner: &Arc<Owner>, name: &[u8], mode| try_lock(&manager, owner, name, mode).unwrap();
+    take(&first, b"k", Exclusive);
+    manager.release_all(&first);
+    take(&next, b"k", Shared);
+    assert_eq!(next.comes_after(), Lsn::NONE, "what was durable is seen");
+    take(&first, b"k", Shared);
+    manager.release_before_durable(&first, Lsn(10));
+    assert_eq!(next.comes_after(), Lsn::NONE, "it had the lock beside it");
+    assert_eq!(take(&next, b"k", Exclusive), Granted::Upgraded);
+    assert_eq!(next.comes_after(), Lsn(10));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| lock(&manager, &waiter, b"k", Shared, FOREVER));
+        until_waiting(&manager, 1);
+        manager.release_before_durable(&next, Lsn(20));
+        assert_eq!(waiting.join().unwrap(), Ok(Granted::New));
+    });
+    assert_eq!(waiter.comes_after(), Lsn(20));
+    // A key that others have, a gap that was given back, and a transaction that ends for all: what it comes after stays.
+    take(&first, b"k", Shared);
+    assert_eq!(first.comes_after(), Lsn(20));
+    manager.release_all(&first);
+    assert_eq!(first.comes_after(), Lsn(20));
+    take(&waiter, b"gap", LockMode::ExclusiveGap);
+    manager.release_before_durable(&waiter, Lsn(30));
+    assert!(manager.enter_gap(&first, key(b"gap"), b"f"));
+    assert_eq!(first.comes_after(), Lsn(30));
 }
 
 #[test]

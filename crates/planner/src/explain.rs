@@ -400,21 +400,15 @@ fn access_type(spec: &RangeSpec, unique: bool) -> &'static str {
 /// Bytes of a key part as MySQL counts them.
 pub(crate) fn key_bytes(ty: &ColumnType, prefix: Option<u32>) -> u64 {
     use types::TypeKind as K;
-    let bytes = match ty.kind {
-        k if k.is_integer() => k.integer_bytes().unwrap_or(8) as u64,
-        K::Float => 4,
-        K::Double => 8,
-        K::Decimal => u64::from(ty.length) / 2 + 1,
-        K::Date => 3,
-        K::Time => 3 + u64::from(ty.decimals.div_ceil(2)),
-        K::DateTime => 5 + u64::from(ty.decimals.div_ceil(2)),
-        K::Timestamp => 4 + u64::from(ty.decimals.div_ceil(2)),
-        K::Year => 1,
-        K::Char => u64::from(prefix.unwrap_or(ty.length)) * 4,
-        K::Binary => u64::from(prefix.unwrap_or(ty.length)),
-        K::VarBinary | K::TinyBlob | K::Blob | K::MediumBlob | K::LongBlob => u64::from(prefix.unwrap_or(ty.length)) + 2,
-        _ => u64::from(prefix.unwrap_or(ty.length)) * 4 + 2,
+    let length = u64::from(prefix.unwrap_or(ty.length));
+    let characters = length * u64::from(ty.collation.charset().bytes_per_char_max());
+    let of_string = || match ty.kind {
+        K::Char => characters,
+        K::Binary => length,
+        K::VarBinary | K::TinyBlob | K::Blob | K::MediumBlob | K::LongBlob => length + 2,
+        _ => characters + 2,
     };
+    let bytes = ty.packed_bytes().map_or_else(of_string, u64::from);
     bytes + u64::from(ty.nullable)
 }
 
@@ -452,5 +446,29 @@ fn join_word(kind: JoinKind) -> &'static str {
         JoinKind::Left => "left join",
         JoinKind::Semi => "semijoin",
         JoinKind::Anti => "antijoin",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::TypeKind;
+
+    /// As MySQL 9.7 tells them.
+    #[test]
+    fn key_lengths_go_by_type_and_character_set() {
+        let check = |ty: ColumnType, prefix: Option<u32>, bytes: u64| assert_eq!(key_bytes(&ty.not_null(), prefix), bytes);
+        check(ColumnType::decimal(10, 2), None, 5);
+        check(ColumnType::decimal(30, 2), None, 14);
+        check(ColumnType::decimal(65, 30), None, 30);
+        check(ColumnType::temporal(TypeKind::DateTime, 6), None, 8);
+        check(ColumnType::temporal(TypeKind::Time, 1), None, 4);
+        check(ColumnType { length: 20, ..ColumnType::new(TypeKind::Bit) }, None, 3);
+        check(ColumnType::with_members(TypeKind::Enum, ["a".into()], Collation::DEFAULT), None, 1);
+        check(ColumnType::varchar(5, Collation::DEFAULT), None, 22);
+        check(ColumnType::varchar(5, Collation::DEFAULT), Some(3), 14);
+        check(ColumnType::varchar(5, Collation::Latin1SwedishCi), None, 7);
+        check(ColumnType { kind: TypeKind::Char, ..ColumnType::varchar(5, Collation::Latin1SwedishCi) }, None, 5);
+        assert_eq!(key_bytes(&ColumnType::decimal(10, 2), None), 6, "one for NULL");
     }
 }

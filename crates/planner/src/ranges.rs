@@ -371,6 +371,10 @@ fn sarg_of(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: 
     if !scope.is_available(value) || !comparable_by_key(ty, value, collation) {
         return None;
     }
+    if ty.kind == TypeKind::Enum && !matches!(op, CmpOp::Eq | CmpOp::NullSafeEq) {
+        // Members compare as texts, and are in the order of their numbers.
+        return None;
+    }
     let value = value.clone();
     Some(match op {
         CmpOp::Eq => Sarg::Points(column, vec![Point { value, null_safe: false }]),
@@ -394,7 +398,7 @@ fn column_of<'a>(expr: &Expr, scope: &'a dyn Scope) -> Option<(u32, &'a ColumnTy
     }
 }
 
-/// Whether comparing the column with this value orders like the column's key bytes.
+/// Whether comparing the column with this value orders like the column's key bytes; of an ENUM, whether what equals the value has one key.
 pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) -> bool {
     if matches!(value.kind, ExprKind::Literal(types::Value::Null)) {
         return true;
@@ -403,14 +407,17 @@ pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Co
         // Compared as documents.
         return false;
     }
-    if is_string(column) {
+    if is_string(column) || column.kind == TypeKind::Enum {
         // A string column compared with a number is compared as DOUBLE: no key order. The type of a
         // prepared statement's parameter is known only at execution, where a number leaves the range unbounded.
         let is_unknown = matches!(value.kind, ExprKind::Param(_)) && value.ty.kind == TypeKind::Null;
         let value_is_string = is_string(&value.ty) || is_unknown;
         return value_is_string && column.collation == collation;
     }
-    !matches!(column.kind, TypeKind::Json | TypeKind::Bit | TypeKind::Set | TypeKind::Enum)
+    if column.kind == TypeKind::Bit {
+        return crate::typing::is_number(&value.ty);
+    }
+    !matches!(column.kind, TypeKind::Json | TypeKind::Set)
 }
 
 /// Whether values of the type are character or binary strings.

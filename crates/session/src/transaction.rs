@@ -237,7 +237,7 @@ impl ClientSession {
         self.ensure_transaction();
         if consistent_snapshot {
             match self.engine.isolation() {
-                Isolation::RepeatableRead => self.engine.open_snapshot(),
+                Isolation::RepeatableRead => self.engine.ensure_view().map_err(|error| engine_error(error, || self.stop_error()))?,
                 _ => self.core.warn(snapshot_ignored()),
             }
         }

@@ -99,6 +99,45 @@ fn a_snapshot_shows_all_of_what_its_transaction_has_built_on() {
     }
 }
 
+/// A lock is taken for what is committed under it, which need not be the locked row: Optuna locks its study, counts the trials and numbers the next one by that.
+#[test]
+fn a_snapshot_shows_what_was_committed_under_its_locks() {
+    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead] {
+        for (waits, barrier) in [(false, false), (true, false), (false, true)] {
+            let f = &Fixture::with_row();
+            let mut first = f.engine.connect();
+            first.begin(isolation, false);
+            let locked = |session: &mut Session| session.get(&f.table, &f.key(1), Read::Exclusive(Wait::Block), short).unwrap();
+            locked(&mut first);
+            f.insert(&mut first, 2, 1, "under the lock", Some(2)).unwrap();
+            let lock = move || {
+                let mut second = f.engine.connect();
+                second.set_lock_wait_timeout(Duration::from_secs(60));
+                second.begin(isolation, false);
+                locked(&mut second);
+                second
+            };
+            std::thread::scope(|scope| {
+                let waiter = waits.then(|| scope.spawn(lock));
+                while waits && f.engine.locks.stats().waiting == 0 {
+                    std::thread::yield_now();
+                }
+                let lsn = append(&mut first);
+                let mut second = waiter.map_or_else(lock, |waiter| waiter.join().unwrap());
+                if barrier {
+                    second.commit().unwrap();
+                    second.begin(isolation, false);
+                }
+                assert!(f.engine.wal.durable() < lsn, "the lock itself waits for nothing");
+                assert!(f.get(&mut second, 2).is_some(), "{isolation:?}, waits {waits}, barrier {barrier}");
+                assert!(f.engine.wal.durable() >= lsn);
+                second.commit().unwrap();
+                finish(&mut first, lsn);
+            });
+        }
+    }
+}
+
 #[test]
 fn a_waiter_gets_the_row_before_its_holder_is_durable() {
     let f = &Fixture::with_row();

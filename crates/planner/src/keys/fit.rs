@@ -24,6 +24,8 @@ pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
     match ty.kind {
         k if k.is_integer() => fit_integer(ty, value),
         K::Year => fit_year(value),
+        K::Bit => fit_bits(ty, value),
+        K::Enum => fit_member(ty, value),
         K::Char | K::VarChar | K::TinyText | K::Text | K::MediumText | K::LongText => match value {
             Value::Bytes(_) => Fit::Exact(value.clone()),
             _ => Fit::Unusable,
@@ -148,6 +150,31 @@ fn fit_year(value: &Value) -> Fit {
     }
 }
 
+/// The bits of a number that has no others.
+fn fit_bits(ty: &ColumnType, value: &Value) -> Fit {
+    if matches!(value, Value::Bytes(_)) {
+        return Fit::Unusable;
+    }
+    let most = u64::MAX >> (64 - ty.length.clamp(1, 64));
+    match fit_integer(&ColumnType::bigint_unsigned(), value) {
+        Fit::Exact(Value::UInt(bits)) | Fit::Above(Value::UInt(bits)) if bits > most => Fit::AboveAll,
+        other => other,
+    }
+}
+
+/// The number of the member that a text equals: 0 is that of the text without characters, which stands for what was no member. For points only.
+fn fit_member(ty: &ColumnType, value: &Value) -> Fit {
+    let Value::Bytes(text) = value else { return Fit::Unusable };
+    let members = ty.member_list().iter().map(|member| &member[..]);
+    let mut equal = (0..).zip(std::iter::once(&b""[..]).chain(members)).filter(|(_, member)| ty.collation.equal(member, text));
+    match (equal.next(), equal.next()) {
+        (Some((number, _)), None) => Fit::Exact(Value::UInt(number)),
+        (None, _) => Fit::AboveAll,
+        // A member of its own without characters, or one that is there twice.
+        (Some(_), Some(_)) => Fit::Unusable,
+    }
+}
+
 fn fit_integer(ty: &ColumnType, value: &Value) -> Fit {
     let Some((low, high)) = ty.integer_range() else { return Fit::Unusable };
     let make = |i: i128| if ty.unsigned { Value::UInt(i as u64) } else { Value::Int(i as i64) };
@@ -192,6 +219,31 @@ fn fit_integer(ty: &ColumnType, value: &Value) -> Fit {
 mod tests {
     use super::*;
     use types::Collation;
+
+    #[test]
+    fn texts_are_fitted_to_members() {
+        let of = |members: &[&str]| {
+            let members = members.iter().map(|member| types::ByteString::from(member.as_bytes()));
+            ColumnType::with_members(TypeKind::Enum, members, Collation::DEFAULT)
+        };
+        let ty = of(&["new", "Öl"]);
+        assert_eq!(fit(&ty, &Value::from("OL")), Fit::Exact(Value::UInt(2)));
+        assert_eq!(fit(&ty, &Value::from("")), Fit::Exact(Value::UInt(0)));
+        assert_eq!(fit(&ty, &Value::from("none")), Fit::AboveAll);
+        assert_eq!(fit(&ty, &Value::Int(1)), Fit::Unusable);
+        assert_eq!(fit(&of(&["x", ""]), &Value::from("")), Fit::Unusable, "of two numbers");
+    }
+
+    #[test]
+    fn numbers_are_fitted_to_bits() {
+        let ty = ColumnType { length: 3, ..ColumnType::new(TypeKind::Bit) };
+        assert_eq!(fit(&ty, &Value::Int(7)), Fit::Exact(Value::UInt(7)));
+        assert_eq!(fit(&ty, &Value::Int(8)), Fit::AboveAll);
+        assert_eq!(fit(&ty, &Value::Int(-1)), Fit::BelowAll);
+        assert_eq!(fit(&ty, &Value::Double(6.5)), Fit::Above(Value::UInt(6)));
+        assert_eq!(fit(&ty, &Value::Double(7.5)), Fit::Above(Value::UInt(7)));
+        assert_eq!(fit(&ty, &Value::from("7")), Fit::Unusable);
+    }
 
     #[test]
     fn values_are_fitted_to_integer_columns() {

@@ -96,8 +96,9 @@ impl RowSum {
 /// Appends a column's bytes. Most are what our rows hold, too.
 fn put(ty: &ColumnType, bytes: &[u8], row: RowRef<'_>, no: usize, out: &mut Vec<u8>) -> Result<(), Unreadable> {
     match ty.kind {
-        TypeKind::Enum => out.extend_from_slice(&bytes[..bytes.len().min(if ty.member_list().len() < 256 { 1 } else { 2 })]),
-        TypeKind::Set => out.extend_from_slice(&bytes[..bytes.len().min(set_bytes(ty))]),
+        TypeKind::Enum | TypeKind::Set => {
+            out.extend_from_slice(&bytes[..ty.packed_bytes().map_or(bytes.len(), |packed| bytes.len().min(packed as usize))])
+        }
         TypeKind::Bit => out.extend(bytes.iter().rev()),
         TypeKind::Char | TypeKind::Binary => put_padded(ty, bytes, out),
         TypeKind::Decimal | TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
@@ -209,14 +210,6 @@ fn put_decimal(number: &Decimal, precision: usize, scale: usize, out: &mut Vec<u
     }
     if negative {
         out[begin..].iter_mut().for_each(|byte| *byte = !*byte);
-    }
-}
-
-/// Bytes of a SET in MySQL's row.
-fn set_bytes(ty: &ColumnType) -> usize {
-    match ty.member_list().len().div_ceil(8) {
-        bytes @ 0..=4 => bytes.max(1),
-        _ => 8,
     }
 }
 

@@ -292,6 +292,8 @@ fn checked_prefix(name: &str, ty: &ColumnType, part: &DraftPart) -> Result<Optio
     match part.prefix {
         None if ty.kind.is_blob() => Err(codes::blob_key_without_length(name)),
         None => Ok(None),
+        // The length of the whole value is no prefix.
+        Some(prefix) if ty.member_list().is_empty() && ty.packed_bytes() == Some(prefix) => Ok(None),
         Some(_) if !ty.kind.is_string() => Err(codes::wrong_sub_key()),
         Some(prefix) if ty.kind.is_blob() => Ok(Some(prefix)),
         Some(prefix) if prefix > ty.length => Err(codes::wrong_sub_key()),

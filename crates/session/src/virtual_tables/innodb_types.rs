@@ -106,24 +106,18 @@ fn collation(ty: &ColumnType) -> u16 {
 
 /// MTYPE and LEN.
 fn main_type(ty: &ColumnType) -> (i64, u32) {
-    let of_fraction = |base: u32| base + u32::from(ty.decimals).div_ceil(2);
     let bytes = ty.length.saturating_mul(ty.collation.charset().bytes_per_char_max());
     let is_latin1 = ty.collation == Collation::Latin1SwedishCi;
+    if let Some(bytes) = ty.packed_bytes() {
+        let main = match ty.kind {
+            TypeKind::Float => FLOAT,
+            TypeKind::Double => DOUBLE,
+            TypeKind::Decimal | TypeKind::Time | TypeKind::Timestamp | TypeKind::DateTime | TypeKind::Bit => FIXED_BINARY,
+            _ => INTEGER,
+        };
+        return (main, bytes);
+    }
     match ty.kind {
-        TypeKind::TinyInt | TypeKind::Year => (INTEGER, 1),
-        TypeKind::SmallInt => (INTEGER, 2),
-        TypeKind::MediumInt | TypeKind::Date => (INTEGER, 3),
-        TypeKind::Int => (INTEGER, 4),
-        TypeKind::BigInt => (INTEGER, 8),
-        TypeKind::Enum => (INTEGER, if ty.member_list().len() > 255 { 2 } else { 1 }),
-        TypeKind::Set => (INTEGER, set_bytes(ty.member_list().len() as u32)),
-        TypeKind::Float => (FLOAT, 4),
-        TypeKind::Double => (DOUBLE, 8),
-        TypeKind::Decimal => (FIXED_BINARY, decimal_bytes(ty.length, u32::from(ty.decimals))),
-        TypeKind::Time => (FIXED_BINARY, of_fraction(3)),
-        TypeKind::Timestamp => (FIXED_BINARY, of_fraction(4)),
-        TypeKind::DateTime => (FIXED_BINARY, of_fraction(5)),
-        TypeKind::Bit => (FIXED_BINARY, ty.length.div_ceil(8)),
         TypeKind::Binary => (FIXED_BINARY, ty.length),
         TypeKind::VarBinary => (BINARY, ty.length),
         TypeKind::Char => (if is_latin1 { CHAR } else { CHAR_OF_ANY }, bytes),
@@ -133,18 +127,4 @@ fn main_type(ty: &ColumnType) -> (i64, u32) {
         TypeKind::LongBlob | TypeKind::LongText | TypeKind::Json => (BLOB, POINTER_BYTES + 4),
         _ => (BLOB, POINTER_BYTES + 2),
     }
-}
-
-fn set_bytes(members: u32) -> u32 {
-    match members.div_ceil(8) {
-        bytes @ 0..=4 => bytes.max(1),
-        _ => 8,
-    }
-}
-
-/// Bytes of a packed decimal: nine digits in four bytes, what is left over in fewer.
-fn decimal_bytes(digits: u32, scale: u32) -> u32 {
-    const OF_REST: [u32; 9] = [0, 1, 1, 2, 2, 3, 3, 4, 4];
-    let bytes = |digits: u32| digits / 9 * 4 + OF_REST[(digits % 9) as usize];
-    bytes(digits.saturating_sub(scale)) + bytes(scale)
 }
