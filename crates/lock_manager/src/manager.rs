@@ -519,11 +519,13 @@ impl LockManager {
         wake(&wakes);
     }
 
-    /// Whether nobody holds or awaits the record `key`. The answer stands only while the caller keeps others from locking (by a latch).
+    /// Whether nobody holds or awaits the record `key`. The answer stands only while the caller keeps others from locking (by a latch). The owner, who goes on as if
+    /// it had the lock, comes after whoever had it before.
     #[inline]
-    pub fn is_free(&self, key: LockKeyRef<'_>) -> bool {
+    pub fn is_free(&self, key: LockKeyRef<'_>, owner: &Owner) -> bool {
         let (hash, shard_no) = self.place(key);
         let shard = self.shards[shard_no as usize].lock();
+        owner.come_after(shard.released());
         shard.find(hash, key.index, key.key).is_none_or(|slot| !shard.has_record_locks(slot))
     }
 

@@ -440,7 +440,7 @@ fn lock_granted_after_the_row_was_written_does_not_count() {
         assert_eq!(waiter.join().expect("a waiter"), Ok(Granted::New));
     });
     manager.release_all(&late);
-    assert!(manager.is_free(key(b"row")));
+    assert!(manager.is_free(key(b"row"), &late));
 }
 
 #[test]
@@ -467,7 +467,7 @@ fn lock_noted_for_a_writer_that_took_its_change_back_is_not_granted_beside_anoth
     assert_eq!(try_lock(&manager, &writer, b"row", Exclusive), Ok(Granted::Held));
     assert_eq!(try_lock(&manager, &reader, b"row", Shared), Err(LockError::WouldBlock));
     manager.release_all(&writer);
-    assert!(manager.is_free(key(b"row")));
+    assert!(manager.is_free(key(b"row"), &writer));
 }
 
 #[test]
@@ -496,7 +496,7 @@ fn who_waits_for_a_lock_that_came_too_late_has_it_when_that_is_given_up() {
             assert_eq!(waiting.join().expect("a waiter"), Ok(Granted::New));
         });
         manager.release_all(&late);
-        assert!(manager.is_free(key(b"row")));
+        assert!(manager.is_free(key(b"row"), &late));
     }
 }
 

@@ -224,7 +224,9 @@ fn early_release() {
                         granted.expect("in the end");
                         continue;
                     }
-                    if !manager.is_free(key(b"k")) && manager.lock(&owner, key(b"k"), Exclusive, WaitPolicy::NoWait, &cancel).is_err() {
+                    if !manager.is_free(key(b"k"), &owner)
+                        && manager.lock(&owner, key(b"k"), Exclusive, WaitPolicy::NoWait, &cancel).is_err()
+                    {
                         drop(row);
                         manager.lock(&owner, key(b"k"), Exclusive, FOREVER, &cancel).expect("in the end");
                         continue;
@@ -285,7 +287,7 @@ impl Row {
                 granted.expect("in the end");
                 continue;
             }
-            let free = writer == id || !locks && manager.is_free(key(b"k"));
+            let free = writer == id || !locks && manager.is_free(key(b"k"), owner);
             if free || manager.lock(owner, key(b"k"), Exclusive, WaitPolicy::NoWait, &cancel).is_ok() {
                 return act(&mut row);
             }

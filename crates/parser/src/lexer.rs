@@ -363,10 +363,13 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whether a zero byte ends the text: programs that count the one behind a C string to its length (mysqlslap does) are understood.
+    /// A byte that no token begins with. A zero byte that is the last ends the text: programs that count the one behind a C string to its length (mysqlslap does)
+    /// are understood.
     #[cold]
-    fn is_end(&self, zero: usize) -> bool {
-        !self.in_version_comment && without_end(self.sql.get(zero..).unwrap_or_default()).len() == 1
+    #[inline(never)]
+    fn unknown(&mut self, start: usize, b: u8, flags: u8) -> Token {
+        let is_end = b == 0 && !self.in_version_comment && without_end(self.sql.get(start..).unwrap_or_default()).len() == 1;
+        if is_end { self.token(Tok::Eof, start, self.sql.len(), flags) } else { self.token(Tok::Bad, start, start + 1, flags) }
     }
 
     /// Everything else; `None` when it was a comment, which is then skipped.
@@ -392,7 +395,6 @@ impl<'a> Lexer<'a> {
                 (Tok::Dot, 1)
             }
             b';' => (Tok::Semicolon, 1),
-            0 if self.is_end(start) => (Tok::Eof, self.sql.len() - start),
             b'?' => (Tok::Question, 1),
             b'+' => (Tok::Plus, 1),
             b'-' if next == b'-' && self.sql.get(start + 2).is_none_or(|&c| c <= b' ') => {
@@ -435,7 +437,7 @@ impl<'a> Lexer<'a> {
                 (Tok::AtAt, 2)
             }
             b'@' => return Some(self.user_variable(start, next, flags)),
-            _ => (Tok::Bad, 1),
+            _ => return Some(self.unknown(start, b, flags)),
         };
         Some(self.token(tok, start, start + len, flags))
     }

@@ -22,7 +22,8 @@ const DEPTH_MAX: u32 = 63;
 
 /// State after some tokens of a statement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lifter {
+pub(crate) struct Lifter<'a> {
+    sql: &'a [u8],
     depth: u32,
     /// Bit d: a select list is open at depth d.
     list: u64,
@@ -42,9 +43,10 @@ pub(crate) struct Lifter {
     pub cacheable: bool,
 }
 
-impl Lifter {
-    pub(crate) fn new() -> Lifter {
+impl<'a> Lifter<'a> {
+    pub(crate) fn new(sql: &'a [u8]) -> Lifter<'a> {
         Lifter {
+            sql,
             depth: 0,
             list: 0,
             fixed: 0,
@@ -71,15 +73,15 @@ impl Lifter {
         self.in_rows && self.depth == 1
     }
 
-    /// Takes the next token of `sql`; says whether it is lifted.
+    /// Takes the next token; says whether it is lifted.
     #[inline]
-    pub(crate) fn feed(&mut self, sql: &[u8], token: &Token) -> bool {
+    pub(crate) fn feed(&mut self, token: &Token) -> bool {
         let mut lifted = false;
         match token.tok {
             Tok::Keyword => self.word(token.kw),
             Tok::LParen => self.open(),
             Tok::RParen => self.close(),
-            Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(sql, token),
+            Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(token),
             Tok::Hex | Tok::Bit | Tok::Question | Tok::Bad | Tok::NString => self.cacheable = false,
             _ => {}
         }
@@ -139,11 +141,11 @@ impl Lifter {
     }
 
     #[inline]
-    fn literal(&mut self, sql: &[u8], token: &Token) -> bool {
+    fn literal(&mut self, token: &Token) -> bool {
         if self.prev == Tok::String {
             self.cacheable = false; // 'a' 'b' is one string.
         }
-        if self.list | self.fixed != 0 || !self.cacheable || self.stays(sql, token) {
+        if self.list | self.fixed != 0 || !self.cacheable || self.stays(token) {
             return false;
         }
         self.count += 1;
@@ -156,8 +158,8 @@ impl Lifter {
     /// Whether a number that a condition begins with is all of it, or equals another number.
     #[cold]
     #[inline(never)]
-    fn is_condition(&mut self, sql: &[u8], token: &Token) -> bool {
-        let beside = beside_number(sql.get(token.end as usize..).unwrap_or_default());
+    fn is_condition(&mut self, token: &Token) -> bool {
+        let beside = beside_number(self.sql.get(token.end as usize..).unwrap_or_default());
         self.equals_number = beside == Beside::AnotherNumber;
         beside != Beside::Other
     }
@@ -172,7 +174,7 @@ impl Lifter {
 
     /// Whether the token before pins a literal of kind `tok`.
     #[inline]
-    fn stays(&mut self, sql: &[u8], token: &Token) -> bool {
+    fn stays(&mut self, token: &Token) -> bool {
         let tok = token.tok;
         match self.prev {
             Tok::Keyword => match self.prev_kw {
@@ -181,7 +183,7 @@ impl Lifter {
                 }
                 Kw::BY | Kw::GROUPS | Kw::USING | Kw::SET | Kw::AT | Kw::ZONE | Kw::CHARSET => true,
                 Kw::DATE | Kw::TIME | Kw::TIMESTAMP => tok == Tok::String,
-                Kw::WHERE | Kw::ON if tok == Tok::Int => self.is_condition(sql, token),
+                Kw::WHERE | Kw::ON if tok == Tok::Int => self.is_condition(token),
                 _ => false,
             },
             Tok::Eq => self.equals_number && self.is_equated(),

@@ -23,7 +23,7 @@ impl Session {
     #[cold]
     fn entry_is_locked(&mut self, index: &Index, entry: &[u8]) -> Result<bool> {
         let lock = LockKeyRef { index: index.id, key: entry };
-        Ok(!self.engine.locks.is_free(lock) && self.try_lock(lock, LockMode::Exclusive)?.is_none())
+        Ok(!self.engine.locks.is_free(lock, &self.owner) && self.try_lock(lock, LockMode::Exclusive)?.is_none())
     }
 
     /// Before the entry of a row that has been changed is marked: waits for those who were told that the key is there.

@@ -89,7 +89,7 @@ impl Session {
         if self.refuses_changed(row.txn) {
             return self.changed_since(lock, LockMode::Exclusive).map(Some);
         }
-        if self.engine.locks.is_free(lock) {
+        if self.engine.locks.is_free(lock, &self.owner) {
             return Ok(None);
         }
         self.try_lock(lock, LockMode::Exclusive).map(|granted| granted.is_none().then_some(Obstacle::Lock))

@@ -103,7 +103,7 @@ fn a_snapshot_shows_all_of_what_its_transaction_has_built_on() {
 #[test]
 fn a_snapshot_shows_what_was_committed_under_its_locks() {
     for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead] {
-        for (waits, barrier) in [(false, false), (true, false), (false, true)] {
+        for (waits, barrier, changes) in [(false, false, false), (true, false, false), (false, true, false), (false, false, true)] {
             let f = &Fixture::with_row();
             let mut first = f.engine.connect();
             first.begin(isolation, false);
@@ -114,7 +114,11 @@ fn a_snapshot_shows_what_was_committed_under_its_locks() {
                 let mut second = f.engine.connect();
                 second.set_lock_wait_timeout(Duration::from_secs(60));
                 second.begin(isolation, false);
-                locked(&mut second);
+                if changes {
+                    f.update(&mut second, 1, 2, "changed").unwrap();
+                } else {
+                    locked(&mut second);
+                }
                 second
             };
             std::thread::scope(|scope| {
@@ -129,7 +133,7 @@ fn a_snapshot_shows_what_was_committed_under_its_locks() {
                     second.begin(isolation, false);
                 }
                 assert!(f.engine.wal.durable() < lsn, "the lock itself waits for nothing");
-                assert!(f.get(&mut second, 2).is_some(), "{isolation:?}, waits {waits}, barrier {barrier}");
+                assert!(f.get(&mut second, 2).is_some(), "{isolation:?}, waits {waits}, barrier {barrier}, changes {changes}");
                 assert!(f.engine.wal.durable() >= lsn);
                 second.commit().unwrap();
                 finish(&mut first, lsn);
