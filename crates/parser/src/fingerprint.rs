@@ -140,7 +140,7 @@ const TAG_SCALE: u64 = 0x800;
 pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -> Fingerprint {
     params.clear();
     let mut lexer = Lexer::new(sql, mode);
-    let mut lifter = Lifter::new(sql);
+    let mut lifter = Lifter::new();
     let key = key();
     let mut hasher = Hasher { a: key[1] ^ (mode.0 & SqlMode::LEXICAL), b: key[0], key };
     let mut prev = Token { tok: Tok::Eof, flags: 0, kw: Kw::NO_WORD, start: 0, end: 0 };
@@ -160,7 +160,7 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
             _ => {}
         }
         let in_list = lifter.in_select_list();
-        if lifter.feed(&token) {
+        if lifter.feed(sql, &token) {
             let mut literal = lifted(sql, &token);
             hasher.word(TAG_LIFTED | literal.kind as u64);
             if let Some(scale) = literal.scale {

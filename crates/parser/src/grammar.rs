@@ -97,7 +97,7 @@ pub fn parse<'a>(sql: &'a [u8], mode: SqlMode, arena: &'a Bump) -> Result<Parsed
 /// As [`parse`], and when a lifted literal stands where the grammar needs a constant. On any error the caller goes on with
 /// [`parse`], whose error is the one to report, and does not cache the plan.
 pub fn parse_parameterised<'a>(sql: &'a [u8], mode: SqlMode, arena: &'a Bump) -> Result<Parsed<'a>, ParseError> {
-    Parser::new(sql, mode, arena, Some(Lifter::new(sql))).run()
+    Parser::new(sql, mode, arena, Some(Lifter::new())).run()
 }
 
 /// Parses the query of a view, as definitions keep it ([`crate::normalise_query`]).
@@ -147,7 +147,7 @@ pub(crate) struct Parser<'a> {
     pub changes_column: bool,
     /// The text is a definition's: earlier versions left parentheses out that are asked for elsewhere.
     pub stored: bool,
-    lifter: Option<Lifter<'a>>,
+    lifter: Option<Lifter>,
     /// INTO of the query being parsed.
     pub into: Option<&'a SelectInto<'a>>,
     /// Hints found since they were last taken.
@@ -155,7 +155,7 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(sql: &'a [u8], mode: SqlMode, arena: &'a Bump, lifter: Option<Lifter<'a>>) -> Parser<'a> {
+    fn new(sql: &'a [u8], mode: SqlMode, arena: &'a Bump, lifter: Option<Lifter>) -> Parser<'a> {
         Parser {
             arena,
             lexer: Lexer::new(sql, mode),
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             if let Some(lifter) = &mut self.lifter
-                && lifter.feed(&token)
+                && lifter.feed(self.lexer.sql, &token)
             {
                 token.flags |= LIFTED;
             }

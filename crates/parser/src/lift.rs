@@ -22,8 +22,7 @@ const DEPTH_MAX: u32 = 63;
 
 /// State after some tokens of a statement.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lifter<'a> {
-    sql: &'a [u8],
+pub(crate) struct Lifter {
     depth: u32,
     /// Bit d: a select list is open at depth d.
     list: u64,
@@ -43,10 +42,9 @@ pub(crate) struct Lifter<'a> {
     pub cacheable: bool,
 }
 
-impl<'a> Lifter<'a> {
-    pub(crate) fn new(sql: &'a [u8]) -> Lifter<'a> {
+impl Lifter {
+    pub(crate) fn new() -> Lifter {
         Lifter {
-            sql,
             depth: 0,
             list: 0,
             fixed: 0,
@@ -73,15 +71,15 @@ impl<'a> Lifter<'a> {
         self.in_rows && self.depth == 1
     }
 
-    /// Takes the next token; says whether it is lifted.
+    /// Takes the next token of `sql`; says whether it is lifted.
     #[inline]
-    pub(crate) fn feed(&mut self, token: &Token) -> bool {
+    pub(crate) fn feed(&mut self, sql: &[u8], token: &Token) -> bool {
         let mut lifted = false;
         match token.tok {
             Tok::Keyword => self.word(token.kw),
             Tok::LParen => self.open(),
             Tok::RParen => self.close(),
-            Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(token),
+            Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(sql, token),
             Tok::Hex | Tok::Bit | Tok::Question | Tok::Bad | Tok::NString => self.cacheable = false,
             _ => {}
         }
@@ -141,11 +139,11 @@ impl<'a> Lifter<'a> {
     }
 
     #[inline]
-    fn literal(&mut self, token: &Token) -> bool {
+    fn literal(&mut self, sql: &[u8], token: &Token) -> bool {
         if self.prev == Tok::String {
             self.cacheable = false; // 'a' 'b' is one string.
         }
-        if self.list | self.fixed != 0 || !self.cacheable || self.stays(token) {
+        if self.list | self.fixed != 0 || !self.cacheable || self.stays(sql, token) {
             return false;
         }
         self.count += 1;
@@ -155,26 +153,9 @@ impl<'a> Lifter<'a> {
         true
     }
 
-    /// Whether a number that a condition begins with is all of it, or equals another number.
-    #[cold]
-    #[inline(never)]
-    fn is_condition(&mut self, token: &Token) -> bool {
-        let beside = beside_number(self.sql.get(token.end as usize..).unwrap_or_default());
-        self.equals_number = beside == Beside::AnotherNumber;
-        beside != Beside::Other
-    }
-
-    /// The second number of such a condition.
-    #[cold]
-    #[inline(never)]
-    fn is_equated(&mut self) -> bool {
-        self.equals_number = false;
-        true
-    }
-
     /// Whether the token before pins a literal of kind `tok`.
     #[inline]
-    fn stays(&mut self, token: &Token) -> bool {
+    fn stays(&mut self, sql: &[u8], token: &Token) -> bool {
         let tok = token.tok;
         match self.prev {
             Tok::Keyword => match self.prev_kw {
@@ -183,10 +164,14 @@ impl<'a> Lifter<'a> {
                 }
                 Kw::BY | Kw::GROUPS | Kw::USING | Kw::SET | Kw::AT | Kw::ZONE | Kw::CHARSET => true,
                 Kw::DATE | Kw::TIME | Kw::TIMESTAMP => tok == Tok::String,
-                Kw::WHERE | Kw::ON if tok == Tok::Int => self.is_condition(token),
+                Kw::WHERE | Kw::ON if tok == Tok::Int => {
+                    let beside = beside_number(sql.get(token.end as usize..).unwrap_or_default());
+                    self.equals_number = beside == Beside::AnotherNumber;
+                    beside != Beside::Other
+                }
                 _ => false,
             },
-            Tok::Eq => self.equals_number && self.is_equated(),
+            Tok::Eq => std::mem::take(&mut self.equals_number),
             Tok::Introducer | Tok::Arrow | Tok::LongArrow | Tok::AtAt | Tok::At => true,
             Tok::Ident | Tok::Quoted | Tok::RParen => tok == Tok::String,
             _ => false,
@@ -205,6 +190,7 @@ enum Beside {
 }
 
 /// What stands behind a number that a condition begins with; `rest` is the text behind it.
+#[cold]
 fn beside_number(rest: &[u8]) -> Beside {
     match rest.trim_ascii_start() {
         [] | [b')' | b';', ..] => Beside::Nothing,
