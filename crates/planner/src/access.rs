@@ -11,8 +11,9 @@ mod tests_cost;
 pub use merge::Merge;
 
 use crate::binder::{Binder, Relation, Source};
+use crate::dives::rows_in;
 use crate::expr::{Expr, ExprKind, Slot};
-use crate::keys::{self, BoundValues};
+use crate::keys::BoundValues;
 use crate::plan::{Groups, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use crate::switches::Switch;
@@ -38,9 +39,6 @@ const LONG_KEY_BYTES: f64 = 1000.0;
 const FETCH_COST: f64 = 16.0;
 /// Cost of descending to a range.
 const SEEK_COST: f64 = 3.0;
-/// Ranges that are looked up in the index for an estimate; the rest is extrapolated.
-const DIVES_MAX: usize = 16;
-
 /// Rows that every table is taken to have at least.
 const ROWS_MIN: f64 = 1000.0;
 /// Reading all rows of a table locks them all: worth this much more than their number.
@@ -400,6 +398,7 @@ impl<'c> Binder<'c> {
         if ranges.constant
             && let Some(rows) = self.dive(entry, index_no, ranges)
         {
+            self.note_dive(entry, index_no, &ranges.spec, rows);
             return rows.clamp(0.0, total).max(if rows == 0.0 { 0.5 } else { 1.0 });
         }
         let mut rows = self.rows_per_key(entry, index_no, ranges.point_parts).unwrap_or_else(|| {
@@ -435,16 +434,7 @@ impl<'c> Binder<'c> {
 
     /// Estimates by looking into the index, when the values are known.
     fn dive(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges) -> Option<f64> {
-        let key_ranges = keys::key_ranges(&entry.def, index_no, &ranges.spec, &mut KnownValues(self))?.ranges;
-        let mut rows = 0.0;
-        let dives = key_ranges.len().min(DIVES_MAX);
-        for range in &key_ranges[..dives] {
-            rows += self.context.estimate(entry, index_no, range)? as f64;
-        }
-        if dives > 0 {
-            rows *= key_ranges.len() as f64 / dives as f64;
-        }
-        Some(rows)
+        rows_in(self.context, entry, index_no, &ranges.spec, &mut KnownValues(self))
     }
 }
 

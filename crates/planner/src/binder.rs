@@ -494,10 +494,8 @@ pub struct Binder<'c> {
     pub assigns_insert_id: bool,
     /// See [`crate::Plan`]'s field.
     pub drifts: Cell<bool>,
-    /// Estimates looked at the value of a parameter.
-    pub knew_params: Cell<bool>,
-    /// What the joins of the statement's blocks cost together.
-    pub joins_cost: f64,
+    /// See [`crate::Plan`]'s field.
+    pub dives: RefCell<Vec<crate::dives::Dive>>,
     /// See [`crate::Plan`]'s field.
     pub told_constants: Vec<crate::plan::ToldConstant>,
     /// See [`crate::plan::Plan::exact_params`].
@@ -563,8 +561,7 @@ impl<'c> Binder<'c> {
             assigned_variables: Vec::new(),
             assigns_insert_id: false,
             drifts: Cell::new(false),
-            knew_params: Cell::new(false),
-            joins_cost: 0.0,
+            dives: RefCell::default(),
             told_constants: Vec::new(),
             exact_params: Vec::new(),
             accesses: Default::default(),

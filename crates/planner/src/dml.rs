@@ -115,7 +115,6 @@ impl Binder<'_> {
         group.keep_rows(&relations);
         let wanted = Wanted { order: &order, limit: limit.as_ref().map(|_| 1000.0), sort_cost: 0.3 };
         let planned = self.plan_group(&relations, &group, &BTreeSet::new(), (!order.is_empty()).then_some(wanted))?;
-        self.joins_cost += planned.cost;
         let mut node = planned.node;
         if !order.is_empty() && !planned.ordered {
             let mut saved: Vec<Slot> = group.items.iter().flat_map(|i| i.slots.iter().copied()).collect();

@@ -22,6 +22,7 @@ mod conditions;
 mod context;
 mod derived;
 mod distinct_rows;
+pub mod dives;
 mod dml;
 mod examined;
 pub mod explain;

@@ -70,7 +70,6 @@ impl<'c> Binder<'c> {
             self.plan_group(&relations, &group, &blocked, None)?
         };
         group.items.clear();
-        self.joins_cost += planned.cost * self.block_executions;
         let (mut node, mut rows, sorted) = (planned.node, planned.rows, planned.ordered);
         if !computed.is_empty() {
             node = Node::Project { input: Box::new(node), exprs: computed, replaces: false };

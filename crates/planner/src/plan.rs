@@ -73,8 +73,8 @@ pub struct Plan {
     pub differs_elsewhere: bool,
     /// Its estimates rest on the time or on variables as they were when it was made.
     pub drifts: bool,
-    /// What it was expected to read and cost with the parameters' values at hand, where its estimates looked at any: for others another plan may be better.
-    pub by_values: Option<Expected>,
+    /// What indexes told of the parameters' values that it was made for: [`Plan::suits_values`].
+    pub dives: Vec<crate::dives::Dive>,
     /// It reads computed tables of the dictionary.
     pub reads_dictionary: bool,
     /// Texts that are compared with numbers ([`crate::typing::is_told_once`]), and numbers with dates: each is told of once, before the plan runs, if it is none.
@@ -102,15 +102,6 @@ pub struct Plan {
     pub max_execution_time_ms: Option<u32>,
     /// The foreign keys of what it changes, where there are any.
     pub foreign_keys: Option<Box<crate::foreign_keys::ForeignKeys>>,
-}
-
-/// What a plan is expected to do.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Expected {
-    /// Its cost, in the units of `access.rs`.
-    pub cost: f64,
-    /// Rows that the largest of its queries reads.
-    pub rows: f64,
 }
 
 /// Metadata of a result column.

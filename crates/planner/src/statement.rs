@@ -6,7 +6,7 @@ use crate::examined;
 use crate::expr::{ExprKind, Slot};
 use crate::foreign_keys;
 use crate::members::bare_zero;
-use crate::plan::{Access, Body, Expected, Kept, Node, OutputColumn, Plan, Query};
+use crate::plan::{Access, Body, Kept, Node, OutputColumn, Plan, Query};
 use crate::short;
 use crate::typing;
 use mysql_error::codes;
@@ -224,10 +224,6 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         let subplans = b.subplans.iter().map(|subplan| examined::rows_of(&subplan.query));
         examined::most_rows(&body, subplans) > rows_max as f64
     };
-    let by_values = b.knew_params.get().then(|| {
-        let subplans = b.subplans.iter().map(|subplan| examined::rows_of(&subplan.query));
-        Expected { cost: b.joins_cost, rows: examined::most_rows(&body, subplans) }
-    });
     let writes = b.locks || !matches!(body, Body::Query(_));
     let depends = b.tables.iter().map(|t| (t.def.id, t.def.schema_version)).collect();
     let table_rows = b.tables.iter().map(|t| b.context.rows_estimate(t)).collect();
@@ -254,7 +250,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         locks_exclusively: b.locks_exclusively,
         volatile: b.volatile,
         drifts: b.drifts.get(),
-        by_values,
+        dives: b.dives.take(),
         reads_dictionary: b.reads_dictionary,
         differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,

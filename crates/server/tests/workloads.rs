@@ -45,9 +45,14 @@ fn a_queue_with_skip_locked_hands_each_job_out_once() {
 }
 
 #[test]
+fn numbers_given_out_under_a_lock_are_given_out_once() {
+    run("numbers_given_out_under_a_lock_are_given_out_once", 40, 40, 0, ALTIPLANO, workloads::numbers);
+}
+
+#[test]
 fn totals_stay_exact_when_sessions_are_killed_and_clients_vanish() {
     let test = "totals_stay_exact_when_sessions_are_killed_and_clients_vanish";
-    for work in [workloads::counter as Work, workloads::deadlocks, workloads::bank, workloads::queue] {
+    for work in [workloads::counter as Work, workloads::deadlocks, workloads::bank, workloads::queue, workloads::numbers] {
         run_with(test, 40, 8, 0, ALTIPLANO, work, true);
     }
 }

@@ -143,6 +143,7 @@ fn workload(options: &Options) -> ExitCode {
         ("deadlocks", workloads::deadlocks),
         ("bank", workloads::bank),
         ("queue", workloads::queue),
+        ("numbers", workloads::numbers),
     ];
     let asked = options.workload.as_deref().unwrap_or_default();
     let chosen: Vec<_> = all.into_iter().filter(|(name, _)| asked == "all" || *name == asked).collect();

@@ -3,8 +3,7 @@
 //! # Invariants
 //! 1. They make estimates, and nothing else: the statement evaluates its bounds when it runs, each time.
 //! 2. An estimate holds as long as the plan does. What is of the moment (the time, variables) has moved on by then: such a plan says so
-//!    ([`crate::Plan::drifts`]), and is not kept for long. One that rests on parameters says that, too ([`crate::Plan::by_values`]): whoever keeps it judges for
-//!    which other values it is good.
+//!    ([`crate::Plan::drifts`]), and is not kept for long. What indexes tell of parameters is asked again for other values (`dives.rs`).
 
 use crate::binder::Binder;
 use crate::expr::{ArithOp, Expr, ExprKind, Slot};
@@ -16,18 +15,11 @@ impl Binder<'_> {
     pub(crate) fn known_value(&self, e: &Expr) -> Option<Value> {
         match &e.kind {
             ExprKind::Literal(v) => Some(v.clone()),
-            ExprKind::Param(n) => {
-                let value = self.context.params().get(*n as usize).cloned()?;
-                self.knew_params.set(true);
-                Some(value)
-            }
+            ExprKind::Param(n) => self.context.params().get(*n as usize).cloned(),
             _ if e.is_settled() => {
                 let value = self.context.value_now(e)?;
                 if e.any(&mut is_of_the_moment) {
                     self.drifts.set(true);
-                }
-                if e.any(&mut |e| matches!(e.kind, ExprKind::Param(_))) {
-                    self.knew_params.set(true);
                 }
                 Some(value)
             }

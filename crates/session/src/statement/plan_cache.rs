@@ -7,9 +7,8 @@
 //! 3. What is kept is bounded by its bytes, as the allocator counted them when the plan was made.
 //! 4. A plan whose estimates rest on the time or on variables is used for [`DRIFTS_MICROS_MAX`]; others as long as their tables are of about the same size. (What
 //!    it reads never rests on an estimate: bounds are evaluated by each run.)
-//! 5. A plan whose estimates looked at parameters serves all values, but for two cases: where it is expected to take so much that planning again is nothing beside
-//!    it, and where it has once read far more rows than expected. Then it serves the values it was made for, and others have a plan made ([`CachedPlan::suits_values`]).
-//!    Short plans that cost little are left out: for a few rows there is no other way.
+//! 5. A plan that rests on what indexes tell of its parameters is asked before each run whether they tell about as much of the values at hand
+//!    (`ClientSession::suits_values`), and made anew where they do not. Short plans are not asked: for a few rows there is no other way.
 //!
 //! A session looks first whether the text is one it has run before, but for its literals (`OwnTexts`); only otherwise the text is read and hashed.
 
@@ -62,12 +61,8 @@ pub struct CachedPlan {
     pub catalog_version: u64,
     /// When the statement began that it was made for, in microseconds since the epoch, if that counts.
     pub made_micros: i64,
-    /// The values that it was made for, where its estimates rest on them ([`Plan::by_values`]).
-    pub made_for: Option<Box<[types::Value]>>,
-    /// What it is expected to take is so much that planning is nothing beside it: for other values it is made anew.
-    pub is_costly: bool,
-    /// So it is where it has read much more than was expected, and where that made it necessary to plan again. (Relaxed: advice.)
-    pub misjudged: AtomicBool,
+    /// It suits those values of its parameters of which indexes tell about as much as when it was made ([`Plan::suits_values`]); otherwise, all.
+    pub rests_on_values: bool,
     /// It was chosen without knowing the parameters' values, which could have led to a better one: good until the first execution.
     pub provisional: bool,
     /// It is a prepared statement's: what it is warned of was said by PREPARE.
@@ -111,32 +106,6 @@ impl CachedPlan {
         self.catalog_version == catalog_version && !self.plan.is_outgrown() && !(self.plan.drifts && self.is_past(core))
     }
 
-    /// Whether it is good for these values of its parameters: a plan is kept for all, unless another may be so much better that planning again is worth it.
-    #[inline]
-    pub(crate) fn suits_values(&self, params: &[types::Value]) -> bool {
-        self.made_for.is_none() || self.was_made_for(params)
-    }
-
-    #[inline(never)]
-    fn was_made_for(&self, params: &[types::Value]) -> bool {
-        let is_good_for_all = !self.is_costly && !self.misjudged.load(Ordering::Relaxed);
-        is_good_for_all || self.made_for.as_ref().is_none_or(|values| **values == *params)
-    }
-
-    /// Whether what it reads is to be told to [`CachedPlan::judge`].
-    #[inline]
-    pub(crate) fn is_judged(&self) -> bool {
-        self.made_for.is_some() && self.plan.short.is_none()
-    }
-
-    /// Learns how many rows it has read.
-    pub(crate) fn judge(&self, rows_examined: u64) {
-        let expected = self.plan.by_values.map_or(f64::INFINITY, |expected| expected.rows);
-        if rows_examined as f64 > MISJUDGED_FACTOR * expected + MISJUDGED_ROWS_MIN {
-            self.misjudged.store(true, Ordering::Relaxed);
-        }
-    }
-
     /// Whether the time that it was made for is over.
     #[cold]
     fn is_past(&self, core: &Core) -> bool {
@@ -155,21 +124,6 @@ impl CachedPlan {
         let has_type = |(name, ty): &(Box<str>, _)| variable_type(variables.get(name)) == *ty;
         self.plan.user_variables.is_empty() || self.plan.user_variables.iter().all(has_type)
     }
-}
-
-/// So many times as many rows as expected, and as many more, tell that a plan's estimates do not hold for other values.
-const MISJUDGED_FACTOR: f64 = 16.0;
-const MISJUDGED_ROWS_MIN: f64 = 1000.0;
-
-/// A plan is made anew for other values where it takes at least so many times as long as planning it.
-const COSTLY_FACTOR: f64 = 5.0;
-/// Processor time of a unit of the planner's costs (`planner/src/access.rs`).
-const UNIT_MICROS: f64 = 0.02;
-
-/// Whether what a plan is expected to take is so much that planning it again, which took so long, is nothing beside it.
-pub(crate) fn is_costly(plan: &Plan, planning: std::time::Duration) -> bool {
-    let micros = planning.as_secs_f64() * 1e6;
-    plan.by_values.is_some_and(|expected| expected.cost * UNIT_MICROS > COSTLY_FACTOR * micros)
 }
 
 /// How long a plan is good whose estimates rest on the time, or on variables.

@@ -26,7 +26,6 @@ use protocol::command::Execute;
 use protocol::{BadParams, BoundParam, ColumnDefinition, ColumnType as WireType, ParamValue, ResultSink, ServerStatus};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use types::{ColumnType, Decimal, TypeKind, Value};
 
 use statements::{Counted, Prepared, Setting};
@@ -246,7 +245,7 @@ impl ClientSession {
         }
         let version = self.core.shared.catalog.version();
         // As most are: the plan is good as it is.
-        let plan = self.prepared.get_mut(id).and_then(|prepared| prepared.take_plan(version, &self.params, &self.core));
+        let plan = self.prepared.get_mut(id).and_then(|prepared| prepared.take_plan(version, &self.core));
         if let Some(plan) = plan
             && self.run_and_keep(id, plan, sink)? == Ran::Done
         {
@@ -295,17 +294,15 @@ impl ClientSession {
             }
             // Taken out while it runs, so that nothing shared is written.
             let core = &self.core;
-            let params = &self.params;
-            let (plan, by_values) = match prepared.plan.take_if(|plan| plan.is_ready(version, core)) {
-                Some(plan) if plan.suits_values(params) => (Some(plan), false),
-                unsuited => (None, unsuited.is_some()),
-            };
-            let plan = match plan {
+            let shown = prepared.plan.as_ref().map(|plan| plan.plan.columns.len());
+            let ready = prepared.plan.take_if(|plan| plan.is_ready(version, core));
+            let plan = match ready.filter(|plan| self.suits_values(plan)) {
                 Some(plan) => plan,
                 None => {
-                    let sql = Arc::clone(&prepared.sql);
-                    let shown = prepared.plan.as_ref().map(|plan| plan.plan.columns.len());
-                    let plan = self.plan_again(&sql, by_values)?;
+                    let Some(sql) = self.prepared.get(id).map(|prepared| Arc::clone(&prepared.sql)) else {
+                        return Err(codes::unknown_stmt_handler(id, "EXECUTE").into());
+                    };
+                    let plan = self.plan_again(&sql)?;
                     if shown.is_some_and(|shown| shown != plan.plan.columns.len()) {
                         self.told_status.insert(ServerStatus::METADATA_CHANGED);
                     }
@@ -338,19 +335,17 @@ impl ClientSession {
         }
     }
 
-    /// Plans a prepared text with values at hand: at its first execution, after DDL, and (`by_values`) as another plan did not suit them.
+    /// Plans a prepared text with values at hand: at its first execution, after DDL, and where another plan does not suit them.
     #[cold]
-    fn plan_again(&mut self, sql: &[u8], by_values: bool) -> Result<Arc<CachedPlan>, Outcome> {
+    fn plan_again(&mut self, sql: &[u8]) -> Result<Arc<CachedPlan>, Outcome> {
         let key = self.prepared_key(sql);
         if let Some(plan) = self.shared().plans.get(&key, self.shared().catalog.version(), &self.core)
             && !plan.provisional
-            && plan.suits_values(&self.params)
+            && self.suits_values(&plan)
         {
             return Ok(plan);
         }
-        let mut plan = self.plan_with_params(sql)?;
-        plan.misjudged = AtomicBool::new(by_values);
-        let plan = Arc::new(plan);
+        let plan = Arc::new(self.plan_with_params(sql)?);
         // A deep one is this session's.
         if !parser::has_room() {
             self.keep_plan(key, &plan);

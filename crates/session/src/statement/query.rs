@@ -6,7 +6,7 @@ use crate::error_map::{Outcome, parse_error};
 use crate::reply::result_columns;
 use crate::statement::deep;
 use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
-use crate::statement::plan_cache::{self, CachedPlan, PlanKey};
+use crate::statement::plan_cache::{CachedPlan, PlanKey};
 use crate::statement::run::Ran;
 use crate::temporary::Changed;
 use crate::transaction::words;
@@ -20,7 +20,6 @@ use protocol::ResultSink;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 use types::{ColumnType, Decimal, TypeKind, Value};
 
 /// What a plan takes beside what is counted while it is made.
@@ -116,7 +115,7 @@ impl ClientSession {
                 self.own_texts.put_back(place, plan);
                 return self.query_plainly(sql, sink);
             }
-            if plan.suits_values(&self.params) {
+            if self.suits_values(&plan) {
                 let ran = self.run_cached(&plan, sink);
                 self.own_texts.put_back(place, plan);
                 return Ok((ran? == Ran::Done).then_some(None));
@@ -130,11 +129,8 @@ impl ClientSession {
                     self.own_plans.put(key, plan);
                     None
                 }
-                Some(plan) if plan.suits_values(&self.params) => Some((plan, self.following(sql, fingerprint.rest))),
-                found => {
-                    let by_values = found.is_some();
-                    self.plan_lifted(sql, &key, fingerprint.rest, by_values).map(|plan| (plan, self.following(sql, fingerprint.rest)))
-                }
+                Some(plan) if self.suits_values(&plan) => Some((plan, self.following(sql, fingerprint.rest))),
+                _ => self.plan_lifted(sql, &key, fingerprint.rest).map(|plan| (plan, self.following(sql, fingerprint.rest))),
             };
             if let Some((plan, next)) = found {
                 let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| (ran == Ran::Done).then_some(next)));
@@ -155,9 +151,9 @@ impl ClientSession {
         result
     }
 
-    /// Plans a text whose literals are lifted, and binds them; `by_values`: for these values, as another plan did not suit them. `None` when it must go the plain way, which also finds the error to report.
+    /// Plans a text whose literals are lifted, and binds them. `None` when it must go the plain way, which also finds the error to report.
     #[inline(never)]
-    fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey, rest: usize, by_values: bool) -> Option<Arc<CachedPlan>> {
+    fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey, rest: usize) -> Option<Arc<CachedPlan>> {
         self.stage("optimizing", "plan_lifted");
         let arena = std::mem::take(&mut self.arena);
         let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
@@ -169,7 +165,6 @@ impl ClientSession {
         };
         self.give_back(arena);
         let mut plan = planned?;
-        plan.misjudged = AtomicBool::new(by_values);
         // Of several statements only the first would be told by the text as a whole.
         plan.template = if rest == sql.len() { parser::Template::new(sql, &self.lifted) } else { None };
         let plan = Arc::new(plan);
@@ -256,7 +251,6 @@ impl ClientSession {
     fn plan_with(&self, statement: &ast::Statement<'_>, sql: &[u8], param_types: &[ColumnType]) -> Result<CachedPlan, SqlError> {
         let catalog_version = self.shared().catalog.version();
         let held_before = memory::held();
-        let began = Instant::now();
         let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
         let mut plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         crate::virtual_tables::as_sent(&mut plan.columns);
@@ -271,10 +265,7 @@ impl ClientSession {
         let shape = planner::shape::Shape::of(&plan);
         let uses_tables = plan.uses_tables();
         let changed = Changed::by(&plan);
-        let is_costly = plan_cache::is_costly(&plan, began.elapsed());
-        // A short plan that costs little is as good as another.
-        let rests_on_values = plan.by_values.is_some() && (is_costly || plan.short.is_none());
-        let made_for = rests_on_values.then(|| self.params.as_slice().into());
+        let rests_on_values = !plan.dives.is_empty() && plan.short.is_none();
         let made_micros = if plan.drifts { self.core.statement_micros() } else { 0 };
         Ok(CachedPlan {
             plan,
@@ -282,9 +273,7 @@ impl ClientSession {
             serial: crate::privileges::next_serial(),
             catalog_version,
             made_micros,
-            made_for,
-            is_costly,
-            misjudged: AtomicBool::new(false),
+            rests_on_values,
             provisional,
             prepared: false,
             select_limit: self.core.settings.select_limit,
@@ -322,6 +311,17 @@ impl ClientSession {
         let version = self.shared().catalog.version();
         let core = &self.core;
         self.own_plans.take(key, version, core).or_else(|| core.shared.plans.get(key, version, core))
+    }
+
+    /// Whether a plan is one for the parameters' values at hand.
+    #[inline]
+    pub(crate) fn suits_values(&self, plan: &CachedPlan) -> bool {
+        !plan.rests_on_values || self.is_told_alike(plan)
+    }
+
+    #[inline(never)]
+    fn is_told_alike(&self, plan: &CachedPlan) -> bool {
+        plan.plan.suits_values(&Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] })
     }
 
     /// The lifted literals as parameter values.

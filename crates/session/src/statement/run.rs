@@ -124,7 +124,7 @@ impl ClientSession {
         self.stage("executing", "run_plan");
         self.engine.statement_start();
         let beginning = self.engine.may_restart().then(|| self.note_beginning(sink));
-        let mut result = if plan.is_judged() { self.execute_judged(plan, sink) } else { self.execute_plan(plan, sink) };
+        let mut result = self.execute_plan(plan, sink);
         if let Some(beginning) = beginning {
             result = self.run_again(plan, &beginning, result, sink)?;
         }
@@ -146,15 +146,6 @@ impl ClientSession {
     #[cold]
     fn end_within(&self, time_limit_ms: u32) {
         self.connection.set_deadline_ms(self.shared().connections.now_ms() + u64::from(time_limit_ms));
-    }
-
-    /// Executes a plan that learns how many rows it has read.
-    #[inline(never)]
-    fn execute_judged(&mut self, plan: &CachedPlan, sink: &mut ResultSink<'_>) -> executor::Result<executor::Outcome> {
-        let before = self.engine.handler_counts().now();
-        let result = self.execute_plan(plan, sink);
-        plan.judge(self.engine.handler_counts().now().since(&before).rows_examined());
-        result
     }
 
     #[inline]

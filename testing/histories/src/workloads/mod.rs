@@ -3,6 +3,7 @@
 //! - [`counter()`]: all increment one row; what is there at the end is what was acknowledged.
 //! - [`deadlocks()`]: transactions change few rows in random order; every wait ends, the totals are exact.
 //! - [`bank()`]: transfers with a ledger outside of the server; with kill -9 and readers that note what they saw.
+//! - [`numbers()`]: a lock on one row guards others, which are counted by plain reads; each has its number.
 //! - [`queue()`]: workers take jobs by SKIP LOCKED; each job is done once.
 //! - [`leftovers`]: connections, threads, transactions, locks and waits that remain: none may.
 //!
@@ -12,12 +13,14 @@ mod bank;
 mod counter;
 mod deadlocks;
 mod leftovers;
+mod numbers;
 mod queue;
 
 pub use bank::bank;
 pub use counter::counter;
 pub use deadlocks::deadlocks;
 pub use leftovers::{Baseline, leftovers};
+pub use numbers::numbers;
 pub use queue::queue;
 
 use crate::disturb::{Disturber, Wire};

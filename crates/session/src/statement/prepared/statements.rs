@@ -22,7 +22,6 @@ use protocol::ParamTypes;
 use std::collections::HashMap;
 use std::sync::Arc;
 use sync::atomic::Ordering;
-use types::Value;
 
 /// Longer texts are each session's own, and booked as such: a plan that its cache has let go of must not keep them from the accounts.
 const SHARED_TEXT_MAX: usize = 4096;
@@ -196,11 +195,11 @@ impl Prepared {
         self.plan = Some(plan);
     }
 
-    /// Takes out a plan that is good for these parameters, whatever they are of.
+    /// Takes out a plan that is good for whatever parameters.
     #[inline]
-    pub(super) fn take_plan(&mut self, version: u64, params: &[Value], core: &Core) -> Option<Arc<CachedPlan>> {
+    pub(super) fn take_plan(&mut self, version: u64, core: &Core) -> Option<Arc<CachedPlan>> {
         let as_is = self.rare.as_ref().is_none_or(|rare| rare.runs_as_is());
-        self.plan.take_if(|plan| as_is && plan.suits_values(params) && plan.plan.free_params.is_empty() && plan.is_ready(version, core))
+        self.plan.take_if(|plan| as_is && !plan.rests_on_values && plan.plan.free_params.is_empty() && plan.is_ready(version, core))
     }
 
     /// What is otherwise while it runs, if something is.

@@ -1,0 +1,101 @@
+//! Looks into indexes that a plan's choice rests on, and whether they tell about as much of other values.
+//!
+//! A plan is kept for all values of its parameters, as its estimates are of one: where an index has two rows of that one, and half of the table of another, another
+//! plan is many times better. So the looks are kept with the plan and made again before it runs with other values: a descent or two for each.
+//!
+//! # Invariants
+//! 1. Only looks by parameters are noted. What else estimates rest on is as it was (`Plan::is_outgrown`, `Plan::drifts`).
+//! 2. That a plan does not suit costs planning again, and nothing else: plans are right for all values.
+
+use crate::Plan;
+use crate::binder::Binder;
+use crate::context::PlanContext;
+use crate::expr::{Expr, ExprKind};
+use crate::keys::{self, BoundValues};
+use crate::plan::RangeSpec;
+use catalog::TableEntry;
+use types::{LocalTime, Value};
+
+/// Ranges that are looked up in the index for an estimate; the rest is extrapolated.
+const RANGES_MAX: usize = 16;
+/// Looks that are kept with a plan.
+const KEPT_MAX: usize = 8;
+/// A plan is for values of which there are at most so many times as many rows, or as few.
+const FACTOR: f64 = 16.0;
+/// Fewer rows than this do not matter.
+const ROWS_MIN: f64 = 32.0;
+
+/// A look into an index, by parameters.
+#[derive(Clone, Debug)]
+pub struct Dive {
+    /// Position in [`Plan::tables`].
+    pub table: u32,
+    /// Index of the table.
+    pub index: u32,
+    /// Where it looked.
+    pub spec: RangeSpec,
+    /// Rows that there were.
+    pub rows: f64,
+}
+
+impl Binder<'_> {
+    /// Notes a look into an index, if it was by parameters.
+    pub(crate) fn note_dive(&self, entry: &TableEntry, index: usize, spec: &RangeSpec, rows: f64) {
+        let is_by_params = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::Param(_)));
+        let Some(table) = self.tables.iter().position(|known| std::ptr::eq(&**known, entry)) else { return };
+        let mut dives = self.dives.borrow_mut();
+        // The search asks several times.
+        let is_known = |dive: &Dive| (dive.table, dive.index, dive.rows) == (table as u32, index as u32, rows);
+        if dives.len() < KEPT_MAX && spec.expressions().any(is_by_params) && !dives.iter().any(is_known) {
+            dives.push(Dive { table: table as u32, index: index as u32, spec: spec.clone(), rows });
+        }
+    }
+}
+
+impl Plan {
+    /// Whether the indexes tell about as much of the parameters' values at hand as of those that it was made for. Short plans suit all: they read what has to be
+    /// read, one row after the other.
+    pub fn suits_values(&self, context: &dyn PlanContext) -> bool {
+        self.dives.iter().all(|dive| {
+            let entry = &self.tables[dive.table as usize];
+            let rows = rows_in(context, entry, dive.index as usize, &dive.spec, &mut Given(context));
+            let (then, now) = (dive.rows.max(ROWS_MIN), rows.unwrap_or(dive.rows).max(ROWS_MIN));
+            now <= then * FACTOR && then <= now * FACTOR
+        })
+    }
+}
+
+/// About how many rows are in ranges of an index; `None` where their bounds are not known.
+pub(crate) fn rows_in(
+    context: &dyn PlanContext,
+    entry: &TableEntry,
+    index: usize,
+    spec: &RangeSpec,
+    values: &mut dyn BoundValues,
+) -> Option<f64> {
+    let ranges = keys::key_ranges(&entry.def, index, spec, values)?.ranges;
+    let looked = ranges.len().min(RANGES_MAX);
+    let mut rows = 0.0;
+    for range in &ranges[..looked] {
+        rows += context.estimate(entry, index, range)? as f64;
+    }
+    Some(if looked > 0 { rows * ranges.len() as f64 / looked as f64 } else { rows })
+}
+
+/// Bounds by the parameters at hand.
+struct Given<'c>(&'c dyn PlanContext);
+
+impl BoundValues for Given<'_> {
+    fn value(&mut self, bound: &Expr) -> Option<Value> {
+        match &bound.kind {
+            ExprKind::Literal(value) => Some(value.clone()),
+            ExprKind::Param(n) => self.0.params().get(*n as usize).cloned(),
+            _ if bound.is_settled() => self.0.value_now(bound),
+            _ => None,
+        }
+    }
+
+    fn zone(&self) -> &dyn LocalTime {
+        self.0.zone()
+    }
+}
