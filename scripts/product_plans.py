@@ -83,7 +83,7 @@ def multiply(connection, database, copies):
             for name in (texts or names)[:1]:
                 kind, length = of[name]
                 ways = {"binary": f"CONCAT(LEFT(`{name}`, {(length or 4) - 4}), UNHEX(LPAD(HEX(k), 8, '0')))", "datetime": f"`{name}` - INTERVAL k DAY", "date": f"`{name}` - INTERVAL k DAY"}
-                made[name] = f"CONCAT(LEFT(`{name}`, {min(length, 190) - 7}), '_', k)" if name in texts else ways.get(kind, f"`{name}` + k * {step}")
+                made[name] = f"CONCAT(LEFT(`{name}`, {min(length, 190) - 7}), '_', k)" if name in texts else ways.get(kind, f"`{name}`" if "char" in kind else f"`{name}` + k * {step}")
         for name, (kind, _) in of.items():
             back = kind in ("datetime", "timestamp") and not made[name] and not asked(connection, f"SELECT COUNT(*) FROM `{table}` WHERE YEAR(`{name}`) < 1990")[0][0]
             made[name] = made[name] or (f"`{name}` - INTERVAL k HOUR" if back else f"`{name}`")
