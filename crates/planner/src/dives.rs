@@ -12,7 +12,7 @@ use crate::binder::Binder;
 use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind};
 use crate::keys::{self, BoundValues};
-use crate::plan::RangeSpec;
+use crate::plan::{Access, RangeSpec};
 use catalog::TableEntry;
 use types::{LocalTime, Value};
 
@@ -53,6 +53,15 @@ impl Binder<'_> {
 }
 
 impl Plan {
+    /// Forgets looks that decide nothing: of one table alone a range of the primary key is never worse than all rows, however many are in it.
+    pub(crate) fn forget_needless_dives(&mut self) {
+        let mut is_primary = self.table_nodes == 1;
+        self.for_each_table(&mut |node| is_primary &= matches!(node.access, Access::Index { index: 0, .. }));
+        if is_primary {
+            self.dives = Vec::new();
+        }
+    }
+
     /// Whether the indexes tell about as much of the parameters' values at hand as of those that it was made for. Short plans suit all: they read what has to be
     /// read, one row after the other.
     pub fn suits_values(&self, context: &dyn PlanContext) -> bool {

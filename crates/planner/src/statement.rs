@@ -266,6 +266,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         max_execution_time_ms: b.hints.max_execution_time_ms,
     };
     plan.find_before_changing();
+    plan.forget_needless_dives();
     plan.short = short::recognise(&plan);
     Ok(plan)
 }
