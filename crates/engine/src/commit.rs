@@ -62,19 +62,15 @@ impl Dependencies {
 
     #[cold]
     fn wait(&self) -> Result<()> {
-        self.waits.fetch_add(1, Ordering::Relaxed);
-        self.wal.wait_durable(Lsn(self.up_to.load(Ordering::Relaxed)))?;
+        self.wait_for(Lsn(self.up_to.load(Ordering::Relaxed)))?;
         self.clear();
         Ok(())
     }
 
     /// Returns when the log is durable up to `lsn`. No latch may be held.
     fn wait_for(&self, lsn: Lsn) -> Result<()> {
-        if self.wal.durable() < lsn {
-            self.waits.fetch_add(1, Ordering::Relaxed);
-            self.wal.wait_durable(lsn)?;
-        }
-        Ok(())
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        Ok(self.wal.wait_durable(lsn)?)
     }
 
     /// The log is durable up to a record that was reserved after all that was noted.
@@ -207,7 +203,9 @@ impl Session {
     #[cold]
     fn await_holders(&mut self) -> Result<()> {
         let up_to = self.owner.comes_after();
-        self.dependencies.wait_for(up_to)?;
+        if self.engine.wal.durable() < up_to {
+            self.dependencies.wait_for(up_to)?;
+        }
         self.earlier_holders_durable = up_to;
         Ok(())
     }

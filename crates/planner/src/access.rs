@@ -1,12 +1,12 @@
 //! Access paths: which index reads one table, at what cost.
 
+mod condition_cost;
 mod constants;
 mod loose;
 mod merge;
 mod order;
 mod pushed;
 mod skip;
-mod tests_cost;
 
 pub use merge::Merge;
 
@@ -39,6 +39,7 @@ const LONG_KEY_BYTES: f64 = 1000.0;
 const FETCH_COST: f64 = 16.0;
 /// Cost of descending to a range.
 const SEEK_COST: f64 = 3.0;
+
 /// Rows that every table is taken to have at least.
 const ROWS_MIN: f64 = 1000.0;
 /// Reading all rows of a table locks them all: worth this much more than their number.
@@ -186,7 +187,7 @@ impl<'t> TableRead<'t> {
             // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
             all_rows_worth: if relation.keep_row.is_some() && context.safe_updates() { UNSAFE } else { 1.0 },
             has_range: leading.any(|first| sargs.ranges_for(&[range_part(first)]).is_some()),
-            tests: tests_cost::of_any(conditions),
+            tests: condition_cost::of_any(conditions),
         }
     }
 
@@ -229,7 +230,7 @@ impl<'b, 't> Cheapest<'b, 't> {
 
     /// Takes a way that costs less, with what sorting its rows would cost. `preferred`: a hint wants it.
     fn consider(&mut self, mut path: Path, preferred: bool) {
-        path.cost += path.rows * path.ranges.as_ref().map_or(self.of.tests, |ranges| tests_cost::behind(ranges, self.of.conditions));
+        path.cost += path.rows * path.ranges.as_ref().map_or(self.of.tests, |ranges| condition_cost::behind(ranges, self.of.conditions));
         let mut cost = cost_in_order(self.binder, self.of, self.selectivity, &mut path);
         if preferred {
             cost *= 1e-6;

@@ -10,7 +10,6 @@ use crate::join::{Group, key_form, told_apart, with_filter};
 use crate::logical::{Block, BoundRollup, JoinTree, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use crate::switches::Switch;
-
 use crate::window::{BoundWindow, Window};
 use std::collections::BTreeSet;
 use types::Value;
