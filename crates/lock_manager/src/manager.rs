@@ -350,10 +350,13 @@ impl LockManager {
         wake(&wakes);
     }
 
-    /// Whether there may be a lock on any gap of `index`. One load; see `gaps.rs` for when the answer can be relied on.
+    /// Whether there may be a lock on any gap of `index`. Two loads; see `gaps.rs` for when the answer can be relied on. The owner, who goes on if there is none, comes after
+    /// whoever had one before.
     #[inline]
-    pub fn has_gap_locks(&self, index: IndexId) -> bool {
-        self.gaps.any(index)
+    pub fn has_gap_locks(&self, index: IndexId, owner: &Owner) -> bool {
+        let (any, released) = self.gaps.look(index);
+        owner.come_after(released);
+        any
     }
 
     /// Locks all keys behind `after` up to `last` against insertions: deleted records that somebody's locking read comes by, one behind the other on one leaf, which is latched.
@@ -366,7 +369,7 @@ impl LockManager {
             inner.epoch
         };
         if self.spans.add(owner, epoch, index, after, last, mode.parts().as_gap()) {
-            self.gaps.note(index, GapChange::Locked);
+            self.gaps.note(index, GapChange::Locked, Lsn::NONE);
         }
     }
 
@@ -451,6 +454,7 @@ impl LockManager {
             }
             return;
         }
+        self.gaps.note_released(next.index, inner.commit);
         drop(inner);
         shard.settle(slot, &mut Wakes::new());
     }
@@ -468,6 +472,7 @@ impl LockManager {
         let (txn, count, many, spans) = {
             let mut inner = owner.inner();
             inner.epoch += 1;
+            inner.commit = commit;
             let spans = std::mem::take(&mut inner.spans);
             let count = inner.locks.len();
             if count > 0 {
@@ -484,7 +489,7 @@ impl LockManager {
             (std::mem::take(&mut inner.txn), count, many, spans)
         };
         for index in spans {
-            (0..self.spans.remove(owner, index)).for_each(|_| self.gaps.note(index, GapChange::Unlocked));
+            (0..self.spans.remove(owner, index)).for_each(|_| self.gaps.note(index, GapChange::Unlocked, commit));
         }
         for id in many.as_deref().unwrap_or(&few[..count.min(FEW_LOCKS)]) {
             let mut shard = self.shards[id.shard as usize].lock();

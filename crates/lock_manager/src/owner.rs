@@ -69,6 +69,8 @@ pub(crate) struct OwnerInner {
     pub(crate) outcome: Granted,
     /// Counts releases of all locks: which transaction of the owner's it is.
     pub(crate) epoch: u64,
+    /// Where the commit of the last such release ends in the log, if readers did not see it yet.
+    pub(crate) commit: Lsn,
     /// Counts gaps that removed records left to it.
     pub(crate) inherited: u64,
 }

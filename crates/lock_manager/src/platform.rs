@@ -16,6 +16,7 @@ pub(crate) mod latch {
 /// - `noted_is_granted`: what others have noted for the writer of a row counts as a lock of its own, whoever else has one by then.
 /// - `revoked_without_hand_over`: a lock that came too late to count is taken away, but those who waited for it are not looked at.
 /// - `no_detection`: the deadlock search is left out.
+/// - `gap_not_told`: an insertion is not told whose gap was given back before it was durable.
 /// - `gap_not_counted`: a gap lock is granted without being counted.
 /// - `gap_entered`: an insertion enters a gap that somebody else has.
 /// - `gap_not_inherited`: a removed record leaves its lockers nothing.

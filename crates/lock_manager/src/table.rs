@@ -176,7 +176,7 @@ impl Shard {
 
     fn note(&self, index: IndexId, change: GapChange) {
         if !planted("gap_not_counted") || change != GapChange::Locked {
-            self.gaps.note(index, change);
+            self.gaps.note(index, change, self.released);
         }
     }
 
@@ -283,7 +283,7 @@ impl Shard {
     pub(crate) fn revoke(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
         let entry = &mut self.slots[slot as usize];
         let Some((grant, change)) = entry.holders.remove(owner) else { return false };
-        self.gaps.note(entry.index, change);
+        self.gaps.note(entry.index, change, self.released);
         owner.take_waited_by(grant.credit);
         true
     }
@@ -296,7 +296,7 @@ impl Shard {
             return false;
         }
         let Some((grant, change)) = entry.holders.remove_only(owner) else { return false };
-        self.gaps.note(entry.index, change);
+        self.gaps.note(entry.index, change, self.released);
         owner.take_waited_by(grant.credit);
         self.free(slot);
         true
@@ -315,7 +315,7 @@ impl Shard {
     pub(crate) fn revoke_gap(&mut self, slot: u32, owner: &Arc<Owner>) -> bool {
         let entry = &mut self.slots[slot as usize];
         let Some(change) = entry.holders.reduce(owner, LockMode::ExclusiveNextKey.parts().gap()) else { return false };
-        self.gaps.note(entry.index, change);
+        self.gaps.note(entry.index, change, self.released);
         entry.recredit(owner);
         entry.holders.parts_of(owner).is_some_and(Parts::is_none) && self.revoke(slot, owner)
     }
@@ -379,7 +379,7 @@ impl Shard {
 
     /// The record of the key is removed: nobody has anything there any more, and all who wait look again. Returns who gets the gap: all but `except`.
     pub(crate) fn vanish(&mut self, slot: u32, except: Option<&Arc<Owner>>, wakes: &mut Wakes) -> Vec<Heir> {
-        let mut heirs = Vec::new();
+        let (mut heirs, mut released) = (Vec::new(), self.released);
         let entry = &mut self.slots[slot as usize];
         let mut inherit = |owner: &Arc<Owner>, parts: Parts| {
             let gap = if parts.has_gap() || owner.locks_gaps() { parts.as_gap() } else { Parts::NONE };
@@ -387,8 +387,10 @@ impl Shard {
                 return;
             }
             let inner = owner.inner();
-            // Who gives its locks back at this moment needs no more.
-            if !owner.is_releasing() {
+            // Who gives its locks back at this moment needs no more, but that others come after it.
+            if owner.is_releasing() {
+                released = released.max(inner.commit);
+            } else {
                 heirs.push(Heir { owner: Arc::clone(owner), epoch: inner.epoch, gap });
             }
         };
@@ -404,8 +406,10 @@ impl Shard {
         for at in 0..entry.holders.grants().len() {
             let grant = &entry.holders.grants()[at];
             inherit(&grant.owner, grant.parts);
+        }
+        for at in 0..entry.holders.grants().len() {
             let change = entry.holders.reduce_at(at, LockMode::ExclusiveNextKey.parts().with(Parts::INTENTION));
-            self.gaps.note(entry.index, change);
+            self.gaps.note(entry.index, change, released);
         }
         if entry.holders.is_empty() {
             self.free(slot);
@@ -456,7 +460,8 @@ impl Entry {
     fn grant(&mut self, owner: &Arc<Owner>, parts: Parts, gaps: &GapCounts) -> bool {
         let (is_new, change) = self.holders.add(owner, parts);
         if !planted("gap_not_counted") || change != GapChange::Locked {
-            gaps.note(self.index, change);
+            // Parts are added, no gap is given back.
+            gaps.note(self.index, change, Lsn::NONE);
         }
         // A new grant on a key that nobody waits for holds nobody up.
         if !is_new || self.queue.is_some() {

@@ -198,11 +198,11 @@ fn a_removed_record_leaves_its_gap_to_lockers_and_waiters() {
     assert_eq!(names(&waiter), ["\"\" S"]);
     assert_eq!(names(&reader), ["\"\" X", "\"4\" X,GAP"]);
     assert_eq!((names(&maker), names(&other)), (vec![], vec![]), "the maker ends, the other locks no gaps");
-    assert!(manager.has_gap_locks(IndexId(3)));
+    assert!(manager.has_gap_locks(IndexId(3), &manager.new_owner()));
     for owner in [&maker, &waiter, &reader, &other] {
         manager.release_all(owner);
     }
-    assert!(!manager.has_gap_locks(IndexId(3)));
+    assert!(!manager.has_gap_locks(IndexId(3), &manager.new_owner()));
     assert_eq!(manager.snapshot(1), Default::default());
 }
 

@@ -17,7 +17,7 @@ impl Session {
     /// locks the entry after that looks at the row behind it once more), the answer stands. One load where nobody has locked gaps of the index, as those do who lock entries.
     #[inline]
     pub(crate) fn entry_obstacle(&mut self, index: &Index, entry: &[u8]) -> Result<bool> {
-        Ok(self.engine.locks.has_gap_locks(index.id) && self.entry_is_locked(index, entry)?)
+        Ok(self.engine.locks.has_gap_locks(index.id, &self.owner) && self.entry_is_locked(index, entry)?)
     }
 
     #[cold]

@@ -129,7 +129,7 @@ impl Session {
     /// see [`Session::wait_to_insert`].
     #[inline]
     pub(crate) fn gap_obstacle(&mut self, leaf: &LeafWrite<'_>, index: &Index) -> Result<Option<Vec<u8>>> {
-        if self.engine.locks.has_gap_locks(index.id) && !planted("insert_without_asking") {
+        if self.engine.locks.has_gap_locks(index.id, &self.owner) && !planted("insert_without_asking") {
             self.look_for_gap_lock(leaf, index)
         } else {
             Ok(None)
@@ -149,7 +149,7 @@ impl Session {
     /// Under the exclusive latch of the leaf of a deleted row whose key is to come back: whether somebody else has it in a span; see [`Session::wait_to_insert`].
     #[inline]
     pub(crate) fn span_obstacle(&mut self, index: &Index, key: &[u8]) -> bool {
-        self.engine.locks.has_gap_locks(index.id)
+        self.engine.locks.has_gap_locks(index.id, &self.owner)
             && !planted("back_without_asking")
             && self.engine.locks.make_spans_explicit(&self.owner, LockKeyRef { index: index.id, key }, key)
     }

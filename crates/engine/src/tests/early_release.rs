@@ -142,6 +142,32 @@ fn a_snapshot_shows_what_was_committed_under_its_locks() {
     }
 }
 
+/// A gap is locked for what must not come into it, and an insertion that finds it free comes after: it may not have met anything else of that transaction.
+#[test]
+fn a_snapshot_shows_what_was_committed_by_who_had_the_gap() {
+    for runs in [false, true] {
+        let f = &Fixture::with_row();
+        let mut first = f.engine.connect();
+        first.begin(Isolation::RepeatableRead, false);
+        assert!(first.get(&f.table, &f.key(50), Read::Exclusive(Wait::Block), short).unwrap().is_none(), "the gap is locked");
+        f.update(&mut first, 1, 2, "under the lock").unwrap();
+        let lsn = append(&mut first);
+        let mut second = f.engine.connect();
+        second.begin(Isolation::ReadCommitted, false);
+        if runs {
+            let rows: Vec<_> = (50..60).map(|id| (id, (1, "into the gap".to_string(), Some(id)))).collect();
+            assert!(f.insert_together(&mut second, &rows));
+        } else {
+            f.insert(&mut second, 50, 1, "into the gap", Some(50)).unwrap();
+        }
+        assert!(f.engine.wal.durable() < lsn, "the insertion itself waits for nothing");
+        assert_eq!(f.get(&mut second, 1).map(|(k, _)| k), Some(2), "in runs: {runs}");
+        assert!(f.engine.wal.durable() >= lsn);
+        second.commit().unwrap();
+        finish(&mut first, lsn);
+    }
+}
+
 #[test]
 fn a_waiter_gets_the_row_before_its_holder_is_durable() {
     let f = &Fixture::with_row();

@@ -119,7 +119,7 @@ impl Session {
             let mut run = primary.tree.write_run(key, std::mem::take(&mut self.buffers.run))?;
             let (count, end) = run.plan(entry)?;
             // Asked with all leaves latched.
-            if self.engine.locks.has_gap_locks(primary.id) {
+            if self.engine.locks.has_gap_locks(primary.id, &self.owner) {
                 return Ok(0);
             }
             match end {
@@ -199,7 +199,7 @@ impl Session {
             let entry = |no: usize| entries.at(done + no);
             let mut run = index.tree.write_run(key, std::mem::take(&mut self.buffers.run))?;
             // Asked with all leaves latched; and before, as planning is in vain where there are any.
-            let has_gap_locks = || self.engine.locks.has_gap_locks(index.id);
+            let has_gap_locks = || self.engine.locks.has_gap_locks(index.id, &self.owner);
             let planned = if has_gap_locks() { None } else { Some(run.plan(entry)?) };
             match planned.filter(|_| !has_gap_locks()) {
                 Some((0, RunEnd::NoRoom)) => {
