@@ -10,6 +10,7 @@
 
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::plan::{Interval, Point, PrefixRange, RangeSpec};
+use crate::typing::has_members;
 use std::ops::Range;
 use types::{Collation, ColumnType, TypeKind};
 
@@ -371,8 +372,8 @@ fn sarg_of(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: 
     if !scope.is_available(value) || !comparable_by_key(ty, value, collation) {
         return None;
     }
-    if ty.kind == TypeKind::Enum && !matches!(op, CmpOp::Eq | CmpOp::NullSafeEq) {
-        // Members compare as texts, and are in the order of their numbers.
+    if has_members(ty) && !matches!(op, CmpOp::Eq | CmpOp::NullSafeEq) {
+        // Members compare as texts, and are in the order of their numbers or bits.
         return None;
     }
     let value = value.clone();
@@ -398,7 +399,7 @@ fn column_of<'a>(expr: &Expr, scope: &'a dyn Scope) -> Option<(u32, &'a ColumnTy
     }
 }
 
-/// Whether comparing the column with this value orders like the column's key bytes; of an ENUM, whether what equals the value has one key.
+/// Whether comparing the column with this value orders like the column's key bytes; of an ENUM or a SET, whether what equals the value has one key.
 pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Collation) -> bool {
     if matches!(value.kind, ExprKind::Literal(types::Value::Null)) {
         return true;
@@ -407,7 +408,7 @@ pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Co
         // Compared as documents.
         return false;
     }
-    if is_string(column) || column.kind == TypeKind::Enum {
+    if is_string(column) || has_members(column) {
         // A string column compared with a number is compared as DOUBLE: no key order. The type of a
         // prepared statement's parameter is known only at execution, where a number leaves the range unbounded.
         let is_unknown = matches!(value.kind, ExprKind::Param(_)) && value.ty.kind == TypeKind::Null;
@@ -417,7 +418,7 @@ pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Co
     if column.kind == TypeKind::Bit {
         return crate::typing::is_number(&value.ty);
     }
-    !matches!(column.kind, TypeKind::Json | TypeKind::Set)
+    column.kind != TypeKind::Json
 }
 
 /// Whether values of the type are character or binary strings.

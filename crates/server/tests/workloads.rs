@@ -50,9 +50,15 @@ fn numbers_given_out_under_a_lock_are_given_out_once() {
 }
 
 #[test]
+fn nobody_takes_a_seat_behind_a_closed_gate() {
+    run("nobody_takes_a_seat_behind_a_closed_gate", 40, 60, 0, ALTIPLANO, workloads::seats);
+}
+
+#[test]
 fn totals_stay_exact_when_sessions_are_killed_and_clients_vanish() {
     let test = "totals_stay_exact_when_sessions_are_killed_and_clients_vanish";
-    for work in [workloads::counter as Work, workloads::deadlocks, workloads::bank, workloads::queue, workloads::numbers] {
+    for work in [workloads::counter as Work, workloads::deadlocks, workloads::bank, workloads::queue, workloads::numbers, workloads::seats]
+    {
         run_with(test, 40, 8, 0, ALTIPLANO, work, true);
     }
 }

@@ -8,7 +8,7 @@
 //! - [`levels`]: what each isolation level promises, and why.
 //! - [`check`](mod@check): finds and names what is wrong; `tests/anomalies.rs` feeds it one history of each kind.
 //! - [`drive`]: runs random transactions against a server, with kill -9, KILL and clients that vanish if asked to.
-//! - [`workloads`]: a bank, a hot counter, deadlocks, a queue, numbers given out under a lock, with as many connections as asked for; totals must be exact and nothing may be
+//! - [`workloads`]: a bank, a hot counter, deadlocks, a queue, numbers given out under a lock, seats behind a gate, with as many connections as asked for; totals must be exact and nothing may be
 //!   left behind.
 //!
 //! # Not here

@@ -144,6 +144,7 @@ fn workload(options: &Options) -> ExitCode {
         ("bank", workloads::bank),
         ("queue", workloads::queue),
         ("numbers", workloads::numbers),
+        ("seats", workloads::seats),
     ];
     let asked = options.workload.as_deref().unwrap_or_default();
     let chosen: Vec<_> = all.into_iter().filter(|(name, _)| asked == "all" || *name == asked).collect();

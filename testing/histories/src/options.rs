@@ -5,7 +5,7 @@ use histories::{Level, Place, drive};
 pub const USAGE: &str =
     "usage: histories (--server HOST:PORT | --program PATH) [--level LEVEL[,LEVEL…]|all|each] [--judge-as LEVEL] [--histories N] [--seed S]
                  [--parallel N] [--from N] [--clients N] [--txns N] [--kills N] [--faults] [--keep-going] [--without-gaps]
-                 [--workload counter|deadlocks|bank|queue|numbers|all] [--server-option OPTION]…
+                 [--workload counter|deadlocks|bank|queue|numbers|seats|all] [--server-option OPTION]…
   levels: read-uncommitted read-committed repeatable-read snapshot-isolation serializable
           several: each client has one of them; all: all of them, side by side; each: a run at each, then one with all side by side
   --parallel  histories at the same time, on one server

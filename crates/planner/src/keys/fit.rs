@@ -26,6 +26,7 @@ pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
         K::Year => fit_year(value),
         K::Bit => fit_bits(ty, value),
         K::Enum => fit_member(ty, value),
+        K::Set => fit_members(ty, value),
         K::Char | K::VarChar | K::TinyText | K::Text | K::MediumText | K::LongText => match value {
             Value::Bytes(_) => Fit::Exact(value.clone()),
             _ => Fit::Unusable,
@@ -175,6 +176,28 @@ fn fit_member(ty: &ColumnType, value: &Value) -> Fit {
     }
 }
 
+/// The bits of the members that a text names one behind the other, as a SET's own text does. For points only. Only where no other bits can have an equal text: members of printable
+/// ASCII have neither characters that a collation passes over nor one that equals the comma.
+fn fit_members(ty: &ColumnType, value: &Value) -> Fit {
+    let Value::Bytes(text) = value else { return Fit::Unusable };
+    let members = ty.member_list();
+    let is_plain = |member: &types::ByteString| !member.is_empty() && member.iter().all(u8::is_ascii_graphic);
+    if !members.iter().all(is_plain) {
+        return Fit::Unusable;
+    }
+    let named = |part: &[u8]| members.iter().position(|member| ty.collation.equal(member, part));
+    let parts = text.split(|byte| *byte == b',').filter(|_| !text.is_empty());
+    let bits = parts.map(named).try_fold(0u64, |bits, number| {
+        let bit = 1u64.checked_shl(number? as u32)?;
+        // Each is behind those before it.
+        (bits < bit).then_some(bits | bit)
+    });
+    match bits {
+        Some(bits) if ty.set_text(bits).is_some_and(|own| ty.collation.equal(&own, text)) => Fit::Exact(Value::UInt(bits)),
+        _ => Fit::Unusable,
+    }
+}
+
 fn fit_integer(ty: &ColumnType, value: &Value) -> Fit {
     let Some((low, high)) = ty.integer_range() else { return Fit::Unusable };
     let make = |i: i128| if ty.unsigned { Value::UInt(i as u64) } else { Value::Int(i as i64) };
@@ -232,6 +255,23 @@ mod tests {
         assert_eq!(fit(&ty, &Value::from("none")), Fit::AboveAll);
         assert_eq!(fit(&ty, &Value::Int(1)), Fit::Unusable);
         assert_eq!(fit(&of(&["x", ""]), &Value::from("")), Fit::Unusable, "of two numbers");
+    }
+
+    #[test]
+    fn texts_are_fitted_to_sets() {
+        let of = |members: &[&str]| {
+            let members = members.iter().map(|member| types::ByteString::from(member.as_bytes()));
+            ColumnType::with_members(TypeKind::Set, members, Collation::DEFAULT)
+        };
+        let ty = of(&["a", "b", "c"]);
+        for (text, bits) in [("", 0), ("a", 1), ("A,c", 5), ("a,b,c", 7)] {
+            assert_eq!(fit(&ty, &Value::from(text)), Fit::Exact(Value::UInt(bits)), "{text}");
+        }
+        for text in ["b,a", "a,a", "a,", ",", "d", "a b"] {
+            assert_eq!(fit(&ty, &Value::from(text)), Fit::Unusable, "{text}");
+        }
+        assert_eq!(fit(&ty, &Value::Int(1)), Fit::Unusable);
+        assert_eq!(fit(&of(&["a，b", "a", "b"]), &Value::from("a,b")), Fit::Unusable, "of two sets");
     }
 
     #[test]

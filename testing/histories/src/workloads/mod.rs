@@ -4,6 +4,7 @@
 //! - [`deadlocks()`]: transactions change few rows in random order; every wait ends, the totals are exact.
 //! - [`bank()`]: transfers with a ledger outside of the server; with kill -9 and readers that note what they saw.
 //! - [`numbers()`]: a lock on one row guards others, which are counted by plain reads; each has its number.
+//! - [`seats()`]: a locked gap guards a row elsewhere, which is read plainly; nothing is taken behind a closed gate.
 //! - [`queue()`]: workers take jobs by SKIP LOCKED; each job is done once.
 //! - [`leftovers`]: connections, threads, transactions, locks and waits that remain: none may.
 //!
@@ -15,6 +16,7 @@ mod deadlocks;
 mod leftovers;
 mod numbers;
 mod queue;
+mod seats;
 
 pub use bank::bank;
 pub use counter::counter;
@@ -22,6 +24,7 @@ pub use deadlocks::deadlocks;
 pub use leftovers::{Baseline, leftovers};
 pub use numbers::numbers;
 pub use queue::queue;
+pub use seats::seats;
 
 use crate::disturb::{Disturber, Wire};
 use crate::levels::Level;
