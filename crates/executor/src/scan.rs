@@ -7,7 +7,7 @@ use engine::{Direction, HandlerCall, KeyRange, Read, Wait};
 use planner::expr::{Expr, ExprKind, Slot};
 use planner::func::Func;
 use planner::keys::{self, BoundValues, KeyRanges};
-use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
+use planner::plan::{Access, LockMode, LockWait, RangeSpec, Reading, TableNode};
 use record::RowRef;
 use types::{LocalTime, Value};
 
@@ -66,8 +66,10 @@ impl<'a> Exec<'a> {
     /// Runs a table node.
     pub fn run_table(&mut self, node: &'a TableNode, next: Next<'_, 'a>) -> Result<Flow> {
         match &node.access {
-            Access::Full { backward, .. } => self.scan(node, 0, KeyRange::all(), *backward, next),
-            Access::Index { index, ranges: None, backward, .. } => self.scan(node, *index as usize, KeyRange::all(), *backward, next),
+            Access::Full { backward, .. } => self.scan(node, 0, KeyRange::all(), *backward, node.reading(false), next),
+            Access::Index { index, ranges: None, backward, .. } => {
+                self.scan(node, *index as usize, KeyRange::all(), *backward, node.reading(false), next)
+            }
             Access::Index { index, ranges: Some(spec), backward, unique, .. } => {
                 let index_no = *index as usize;
                 let KeyRanges { mut ranges, exact } = self.key_ranges(node.table, index_no, spec)?;
@@ -83,8 +85,9 @@ impl<'a> Exec<'a> {
                 if *backward {
                     ranges.reverse();
                 }
+                let reading = node.reading(exact);
                 for range in ranges {
-                    if self.scan(node, index_no, range, *backward, next)? == Flow::Stop {
+                    if self.scan(node, index_no, range, *backward, reading, next)? == Flow::Stop {
                         return Ok(Flow::Stop);
                     }
                 }
@@ -115,7 +118,13 @@ impl<'a> Exec<'a> {
 
     #[inline]
     pub(crate) fn passes(&mut self, node: &'a TableNode) -> Result<bool> {
-        match &node.filter {
+        self.satisfies(node.filter.as_ref())
+    }
+
+    /// Whether the row in the frame passes a filter, if there is one.
+    #[inline]
+    fn satisfies(&mut self, filter: Option<&'a Expr>) -> Result<bool> {
+        match filter {
             None => Ok(true),
             Some(f) => self.is_true(f),
         }
@@ -141,12 +150,14 @@ impl<'a> Exec<'a> {
         if self.lookups[at].found && self.passes(node)? { next(self) } else { Ok(Flow::Continue) }
     }
 
+    /// Runs a table node over a range, of which `reading` tells what is read and tested; a locking read reads and tests all.
     pub(crate) fn scan(
         &mut self,
         node: &'a TableNode,
         index_no: usize,
         range: KeyRange,
         backward: bool,
+        reading: Reading<'a>,
         next: Next<'_, 'a>,
     ) -> Result<Flow> {
         let plan = self.plan;
@@ -161,7 +172,7 @@ impl<'a> Exec<'a> {
         let mut state = None;
         let mut range = Some(range);
         let key_filter = node.key_filter.as_deref();
-        let cover = key_filter.map(|keys| &keys.restore).or(node.cover.as_deref());
+        let cover = key_filter.map(|keys| &keys.restore).or(reading.cover);
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let mut scan = match state.take() {
@@ -183,9 +194,9 @@ impl<'a> Exec<'a> {
                             continue;
                         }
                     }
-                    None => decode(batch.row(table, i)?, &node.columns, node.keep_row, batch.key(i), &mut self.frame)?,
+                    None => decode(batch.row(table, i)?, reading.columns, node.keep_row, batch.key(i), &mut self.frame)?,
                 }
-                if self.passes(node)? && next(self)? == Flow::Stop {
+                if self.satisfies(reading.filter)? && next(self)? == Flow::Stop {
                     self.batch = batch;
                     return Ok(Flow::Stop);
                 }

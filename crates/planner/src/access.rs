@@ -79,7 +79,7 @@ pub struct Path {
     pub index: Option<u32>,
     /// Ranges.
     pub ranges: Option<Ranges>,
-    /// Rows are not fetched.
+    /// Rows are not fetched, at least where the ranges come out exact.
     pub covering: bool,
     /// At most one row per key.
     pub unique: bool,
@@ -372,22 +372,33 @@ impl<'c> Binder<'c> {
         let count = ranges.spec.any.len().max(1) as f64;
         let sure = if ranges.single { sure_points(&ranges, of.relation, parts) } else { 0 };
         let order = of.is_ordered(&read.directions, sure);
+        let covering = read.covering || self.covers_beside_ranges(of, no, &ranges);
+        let per_row = if covering && !read.covering { entry_cost(of.entry, no as usize) } else { read.per_row };
         let mut path = Path {
             index: Some(no),
             unique,
-            covering: read.covering,
+            covering,
             rows,
-            cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * read.per_row,
+            cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * per_row,
             backward: order == Some(true),
             ordered: order.is_some() || (unique && sure >= declared && of.orders_by_own()),
             ranges: Some(ranges),
             ..Path::default()
         };
-        if no != 0 && !read.covering && !(of.locks && self.changes_read_rows) && self.context.switches().has(Switch::IndexConditionPushdown)
-        {
+        if no != 0 && !covering && !(of.locks && self.changes_read_rows) && self.context.switches().has(Switch::IndexConditionPushdown) {
             self.ask_entries(&mut path, of.entry, of.relation, of.conditions, of.locks);
         }
         path
+    }
+
+    /// Whether the entries of an index are enough where ranges in it come out exact, though they would not be to test all conditions.
+    fn covers_beside_ranges(&self, of: &TableRead<'_>, no: u32, ranges: &Ranges) -> bool {
+        if no == 0 || of.locks || of.relation.only_tested.is_empty() || !ranges.left.contains(&true) {
+            return false;
+        }
+        let read = self.read_where_exact(of.relation, of.conditions, ranges);
+        let parts = &of.entry.storage.indexes[no as usize].full_parts;
+        KeyRestore::is_possible(of.entry.storage.layout(), parts, read.iter().map(|column| *column as usize))
     }
 
     fn estimate_rows(&self, entry: &TableEntry, index_no: usize, ranges: &Ranges, declared: usize, unique: bool, total: f64) -> f64 {

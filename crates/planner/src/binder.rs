@@ -75,6 +75,8 @@ pub struct Relation {
     pub keep_row: Option<Slot>,
     /// Further slots for columns: where LATERAL relations read a DML target's, which got new slots.
     pub also: Vec<(u32, Slot)>,
+    /// Columns that nothing but conditions reads, as far as an index might do without them.
+    pub only_tested: Vec<crate::only_tested::OnlyTested>,
     /// It is part of a merged view: no name finds it.
     pub of_view: bool,
     /// No hint keeps it from being merged, if it is a derived table.
@@ -92,6 +94,12 @@ impl Relation {
         own.or_else(|| self.also.iter().find(|(_, s)| *s == slot).map(|(column, _)| *column as usize))
     }
 
+    /// The columns that are used, each with the slot that gets its value; a column may have several.
+    pub fn used_columns(&self) -> impl Iterator<Item = (u32, Slot)> {
+        let own = self.slots.iter().enumerate().filter_map(|(column, slot)| slot.map(|slot| (column as u32, slot)));
+        own.chain(self.also.iter().copied())
+    }
+
     /// One that nobody reads a column of yet, and of which nothing else is said.
     pub fn new(alias: impl Into<String>, source: Source, columns: Vec<RelColumn>) -> Relation {
         Relation {
@@ -107,6 +115,7 @@ impl Relation {
             lock: crate::plan::LockMode::None,
             keep_row: None,
             also: Vec::new(),
+            only_tested: Vec::new(),
             of_view: false,
             merges: true,
             view: None,

@@ -345,7 +345,7 @@ fn is_covering(plan: &Plan, t: &TableNode) -> bool {
     let def = &plan.tables[t.table as usize].def;
     let in_key = |column: u32| def.indexes[0].parts.iter().any(|p| p.column == column as usize && p.prefix_chars.is_none());
     let key_only = matches!(t.access, Access::Index { index: 0, .. }) && t.columns.iter().all(|(column, _)| in_key(*column));
-    key_only || t.cover.is_some() || plan.short.as_ref().is_some_and(ShortPlan::is_covering)
+    key_only || t.is_covering() || plan.short.as_ref().is_some_and(ShortPlan::is_covering)
 }
 
 fn join_extra(kind: JoinKind) -> Vec<String> {

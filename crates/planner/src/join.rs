@@ -9,6 +9,7 @@ mod reads;
 mod search;
 mod turned;
 
+pub(crate) use self::equal::Tag;
 pub(crate) use self::form::equals_are_one;
 pub use self::form::{key_form, told_apart};
 pub use self::partners::{Partners, Through};
@@ -20,10 +21,11 @@ use crate::binder::{Binder, RelColumn, Relation, Result, Source};
 use crate::conditions::{compare_expr, conjunction};
 use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
 use crate::logical::{Block, JoinTree, slots_of};
-use crate::plan::{Access, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, TableNode};
+use crate::plan::{Access, ExactRead, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, TableNode};
 use crate::ranges::{Ranges, Said};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
+use catalog::TableEntry;
 use record::KeyRestore;
 use std::collections::BTreeSet;
 use types::Collation;
@@ -652,6 +654,30 @@ impl<'c> Binder<'c> {
         }
     }
 
+    /// What is left to do where the ranges of a path come out exact, if that is less than otherwise; the columns that are read then come to stand first.
+    fn exact_read(
+        &self,
+        entry: &TableEntry,
+        relation: &Relation,
+        path: &Path,
+        conditions: &[Expr],
+        columns: &mut [(u32, Slot)],
+    ) -> Option<Box<ExactRead>> {
+        let (Some(index), Some(ranges)) = (path.index, &path.ranges) else { return None };
+        // A row that is looked up by its whole primary key is tested as it comes, and one that is locked is needed.
+        let is_looked_up = index == 0 && path.unique && ranges.single;
+        if is_looked_up || !ranges.left.contains(&true) || relation.lock != LockMode::None || relation.keep_row.is_some() {
+            return None;
+        }
+        let read = self.read_where_exact(relation, conditions, ranges);
+        columns.sort_by_key(|(column, _)| !read.contains(column));
+        // What gives all columns back gives these.
+        let covers_less = path.covering && read.len() < columns.len();
+        let cover = if covers_less { restore(entry, index, &columns[..read.len()]) } else { None };
+        let tested = conditions.iter().zip(&ranges.left).filter(|(_, left)| !**left).map(|(condition, _)| condition.clone());
+        Some(Box::new(ExactRead { columns: read.len(), cover, filter: conjunction(tested.collect()) }))
+    }
+
     fn relation_node(&mut self, relation: &Relation, path: Path, possible: Vec<u32>, conditions: Vec<Expr>, share: f64) -> Result<Node> {
         let used: Vec<Slot> = relation.slots.iter().map(|s| s.unwrap_or(Slot::MAX)).collect();
         let named = || {
@@ -663,17 +689,12 @@ impl<'c> Binder<'c> {
         };
         match &relation.source {
             Source::Base(table) => {
-                let columns = relation.slots.iter().enumerate().filter_map(|(c, s)| s.map(|s| (c as u32, s)));
-                let columns: Vec<(u32, Slot)> = columns.chain(relation.also.iter().copied()).collect();
-                let cover = path.index.filter(|_| path.covering).and_then(|index| {
-                    let storage = &self.tables[*table as usize].storage;
-                    let parts = &storage.indexes[index as usize].full_parts;
-                    KeyRestore::new(storage.layout(), parts, columns.iter().map(|(column, _)| *column as usize)).map(Box::new)
-                });
-                let key_filter = path.index.filter(|_| path.asks_entries).and_then(|index| {
-                    let entry = &self.tables[*table as usize];
-                    self.key_filter(entry, index, relation, &conditions)
-                });
+                let mut columns: Vec<(u32, Slot)> = relation.used_columns().collect();
+                let entry = &self.tables[*table as usize];
+                let cover = path.index.filter(|_| path.covering).and_then(|index| restore(entry, index, &columns).map(Box::new));
+                let exact = self.exact_read(entry, relation, &path, &conditions, &mut columns);
+                let key_filter =
+                    path.index.filter(|_| path.asks_entries).and_then(|index| self.key_filter(entry, index, relation, &conditions));
                 let is_said = |ranges: &Ranges| ranges.said.iter().all(|said| *said == Said::All);
                 let filter_is_ranges = conditions.is_empty() || path.ranges.as_ref().is_some_and(is_said);
                 let access = match path.index {
@@ -699,6 +720,7 @@ impl<'c> Binder<'c> {
                     columns,
                     filter: conjunction(conditions),
                     filter_is_ranges,
+                    exact,
                     lock: relation.lock,
                     rows: path.rows,
                     filtered: (share * 100.0).clamp(0.0, 100.0),
@@ -747,6 +769,12 @@ impl<'c> Binder<'c> {
             }
         }
     }
+}
+
+/// How columns of a table come back from the entries of one of its indexes, where all of them do.
+fn restore(entry: &TableEntry, index: u32, columns: &[(u32, Slot)]) -> Option<KeyRestore> {
+    let parts = &entry.storage.indexes[index as usize].full_parts;
+    KeyRestore::new(entry.storage.layout(), parts, columns.iter().map(|(column, _)| *column as usize))
 }
 
 fn collect_slots(group: &Group, out: &mut BTreeSet<Slot>) {

@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. A plan does not depend on parameter values except through estimates, so one plan serves all values.
-//! 2. Ranges cover at least the rows their conditions accept; the conditions stay in the filter.
+//! 2. Ranges cover at least the rows their conditions accept; the conditions stay in the filter, which is left out only where ranges come out exact
+//!    ([`plan::ExactRead`], short plans).
 //! 3. Every slot of the frame has one writer ([`plan`], invariant 2).
 //!
 //! # Not here
@@ -39,6 +40,7 @@ mod literal_rows;
 mod load;
 mod logical;
 mod members;
+mod only_tested;
 mod optimize;
 mod padding;
 pub mod plan;

@@ -38,6 +38,15 @@ impl<'c> Binder<'c> {
         order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
         let mut group = self.build_group(&mut relations, from, filter, straight);
         self.plan_waiting(&mut relations, &mut group)?;
+        self.note_only_tested(&mut relations, &group, &|f| {
+            let keys = order.iter().map(|key| &key.expr);
+            let evaluated = exprs.iter().chain(&group_by).chain(&having).chain(keys).chain(computed.iter().map(|(_, e)| e));
+            evaluated.for_each(&mut *f);
+            for (_, a) in &aggregates {
+                a.args.iter().chain(a.order.iter().map(|key| &key.expr)).for_each(&mut *f);
+            }
+            windows.iter().for_each(|window| window.for_each_expr(&mut |e| f(e)));
+        });
         group.hints = scope.join_hints;
         let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
 

@@ -4,6 +4,7 @@
 //! values; the executor turns it into key bytes. The condition itself stays in the filter, so ranges
 //! may cover more than the condition says, never less. [`Said`] is the one place that tells how much of
 //! a condition they say: whoever wants to leave it out asks there, and for `KeyRanges::exact` beside.
+//! [`Ranges::left`] tells which conditions nobody misses then.
 //!
 //! # Start at
 //! [`Sargs::collect`], then [`Sargs::ranges_for`].
@@ -11,6 +12,7 @@
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
 use crate::plan::{Interval, Point, PrefixRange, RangeSpec};
 use crate::typing::has_members;
+use smallvec::SmallVec;
 use std::ops::Range;
 use types::{Collation, ColumnType, TypeKind};
 
@@ -44,6 +46,8 @@ struct Conjunct {
     sargs: Range<usize>,
     /// It says nothing else.
     whole: bool,
+    /// Testing it tells nothing of the values in it: see [`is_silent`].
+    silent: bool,
 }
 
 /// How much of a condition ranges say.
@@ -87,6 +91,8 @@ pub struct Ranges {
     pub constant: bool,
     /// How much they say of each conjunct.
     pub said: Vec<Said>,
+    /// Whether each conjunct need not be tested where they come out exact.
+    pub left: SmallVec<[bool; 16]>,
 }
 
 impl Sargs {
@@ -96,7 +102,8 @@ impl Sargs {
         for conjunct in conjuncts {
             let first = sargs.list.len();
             let whole = analyse(conjunct, scope, &mut sargs.list);
-            sargs.conjuncts.push(Conjunct { sargs: first..sargs.list.len(), whole });
+            let silent = whole && is_silent(conjunct, scope);
+            sargs.conjuncts.push(Conjunct { sargs: first..sargs.list.len(), whole, silent });
         }
         sargs
     }
@@ -111,7 +118,8 @@ impl Sargs {
             Said::All if !conjunct.whole => Said::Part,
             said => said,
         };
-        let said = self.conjuncts.iter().map(of_conjunct).collect();
+        let said: Vec<Said> = self.conjuncts.iter().map(of_conjunct).collect();
+        let left = said.iter().zip(&self.conjuncts).map(|(said, conjunct)| *said == Said::All && conjunct.silent).collect();
         let point_parts = alternatives.iter().map(|a| a.points.len()).min().unwrap_or(0);
         let has_interval = alternatives.iter().any(|a| a.interval.is_some());
         let single = alternatives.len() == 1 && alternatives[0].points.iter().all(|p| p.len() == 1);
@@ -123,7 +131,7 @@ impl Sargs {
                 constant &= i.low.iter().chain(&i.high).map(|(e, _)| e).chain(pattern).all(Expr::is_settled);
             }
         }
-        Some(Ranges { spec: RangeSpec { any: alternatives }, point_parts, has_interval, single, constant, said })
+        Some(Ranges { spec: RangeSpec { any: alternatives }, point_parts, has_interval, single, constant, said, left })
     }
 }
 
@@ -390,6 +398,41 @@ fn sarg_of(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: 
         }
         CmpOp::Ne => return None,
     })
+}
+
+/// Whether a condition of which ranges may say all compares columns with nothing but values that stand ready: what is wrong with such a value is told without it.
+fn is_silent(expr: &Expr, scope: &dyn Scope) -> bool {
+    let all = |list: &[Expr]| list.iter().all(|e| is_silent(e, scope));
+    let is_beside = |column: &Expr, value: &Expr| column_of(column, scope).is_some_and(|(_, ty)| stands_ready(ty, value, scope));
+    let either = |a: &Expr, b: &Expr| is_beside(a, b) || is_beside(b, a);
+    // A day that is zero counts as NULL in a column that has no other NULL, and its key is that of the day.
+    let may_be_null = |e: &Expr| column_of(e, scope).is_some_and(|(_, ty)| ty.nullable);
+    match &expr.kind {
+        ExprKind::And(list) | ExprKind::Or(list) => all(list),
+        ExprKind::Compare(CmpOp::NullSafeEq, _, a, b) => (may_be_null(a) || may_be_null(b)) && either(a, b),
+        ExprKind::Compare(_, _, a, b) => either(a, b),
+        ExprKind::CompareRows(CmpOp::Eq, _, a, b) => a.iter().zip(b).all(|(a, b)| either(a, b)),
+        ExprKind::IsNull { operand, .. } => may_be_null(operand),
+        ExprKind::Between { operand, low, high, .. } => either(operand, low) && either(operand, high),
+        ExprKind::InList { operand, list, .. } => {
+            column_of(operand, scope).is_some_and(|(_, ty)| list.iter().all(|value| stands_ready(ty, value, scope)))
+        }
+        ExprKind::InRows { operand, list, .. } => operand
+            .iter()
+            .enumerate()
+            .all(|(at, column)| column_of(column, scope).is_some_and(|(_, ty)| list.iter().all(|row| stands_ready(ty, &row[at], scope)))),
+        _ => false,
+    }
+}
+
+/// Whether a value that a column of this type is compared with is there without being computed. Of texts that are compared with texts nothing is ever told: they may
+/// be another table's.
+fn stands_ready(column: &ColumnType, value: &Expr, scope: &dyn Scope) -> bool {
+    match value.kind {
+        ExprKind::Literal(_) | ExprKind::Param(_) => true,
+        ExprKind::Slot(slot) => scope.column_of(slot).is_none() && is_string(column) && is_string(&value.ty),
+        _ => false,
+    }
 }
 
 fn column_of<'a>(expr: &Expr, scope: &'a dyn Scope) -> Option<(u32, &'a ColumnType)> {

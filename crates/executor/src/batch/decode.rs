@@ -2,7 +2,7 @@
 
 use crate::batch::column::{Column, Fixed};
 use base::Malformed;
-use planner::plan::TableNode;
+use planner::expr::Slot;
 use record::{ColumnRef, FixedPlace, RowLayout, RowRef, TextPlace};
 use types::{ColumnType, Date, DateTime, Decimal, Time, Timestamp, TypeKind};
 
@@ -40,8 +40,9 @@ pub(super) struct Reader<'t> {
     place: Place,
 }
 
-pub(super) fn readers<'t>(node: &TableNode, layout: &'t RowLayout) -> Vec<Reader<'t>> {
-    node.columns.iter().map(|(number, _)| reader(*number as usize, layout)).collect()
+/// For (column, slot) of used columns.
+pub(super) fn readers<'t>(columns: &[(u32, Slot)], layout: &'t RowLayout) -> Vec<Reader<'t>> {
+    columns.iter().map(|(number, _)| reader(*number as usize, layout)).collect()
 }
 
 /// The used columns of a table in rows of all its layouts.
@@ -53,8 +54,8 @@ pub(super) struct Readers<'t> {
 }
 
 impl<'t> Readers<'t> {
-    pub(super) fn new(node: &TableNode, layout: &'t RowLayout) -> Readers<'t> {
-        Readers { layout, today: readers(node, layout), older: Vec::new() }
+    pub(super) fn new(columns: &[(u32, Slot)], layout: &'t RowLayout) -> Readers<'t> {
+        Readers { layout, today: readers(columns, layout), older: Vec::new() }
     }
 
     /// Appends the used columns of a row; returns how many bytes of strings that were.

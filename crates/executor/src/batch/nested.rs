@@ -7,7 +7,7 @@
 //! # Invariants
 //! 1. Only keys that stand ready (columns, constants) are looked up here, so that looking neither warns nor fails for a row that nobody asks for.
 //! 2. Pairs come in the order of the left rows, and for each in the order of the index: as row by row.
-//! 3. What a key cannot say exactly widens the range; the table's filter has all conditions.
+//! 3. What a key cannot say exactly widens the range; the table's filter has all conditions. What keys do say exactly is not tested ([`TableNode::reading`]).
 
 mod left;
 mod one_by_one;
@@ -45,8 +45,6 @@ struct Lookup<'a> {
     unique: bool,
     /// The parts of the key: what is looked for, and how the index has it.
     parts: Vec<(&'a Expr, bool, &'a ColumnType, &'a KeyPart)>,
-    /// Of the table, and of the join.
-    filter: Option<&'a Expr>,
     /// Most left rows whose keys are looked up together: fewer once they were too many.
     rows_together: Cell<usize>,
 }
@@ -54,8 +52,8 @@ struct Lookup<'a> {
 /// Rows that each left row is expected to find at least, for chunks although the left rows come one by one: what is joined next gets many.
 const FOUND_MIN: f64 = 64.0;
 
-/// What gets the pairs: with the left row of each.
-type Pass<'p, 'a> = &'p mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk) -> Result<Flow>;
+/// What gets the pairs: with the left row of each, and what is left to be tested of the table's conditions and the join's.
+type Pass<'p, 'a> = &'p mut dyn FnMut(&mut Exec<'a>, &[u16], &mut Chunk, Option<&'a Expr>) -> Result<Flow>;
 
 /// What a left row asks of the index.
 enum Asked {
@@ -143,7 +141,7 @@ impl<'a> Exec<'a> {
         let whole = parts.len() == prefix.points.len() && parts.iter().all(|(_, _, _, part)| part.prefix_chars.is_none());
         let unique = *unique && index_no == 0 && whole && parts.len() == def.indexes[0].parts.len();
         let rows_together = Cell::new(if *backward { 0 } else { together::rows_max(node.key_batches) });
-        Some(Lookup { node, index_no, backward: *backward, unique, parts, filter: node.filter.as_ref(), rows_together })
+        Some(Lookup { node, index_no, backward: *backward, unique, parts, rows_together })
     }
 
     /// Runs a nested loop that [`Exec::nests_by_batch`].
@@ -157,7 +155,7 @@ impl<'a> Exec<'a> {
         let lookup = self.lookup_of(table).ok_or_else(|| internal("no key"))?;
         match kind {
             JoinKind::Inner => self.run_batches(outer, &mut |x, chunk| {
-                x.pairs_by_key(&lookup, chunk, &mut |x, _, pairs| match lookup.filter {
+                x.pairs_by_key(&lookup, chunk, &mut |x, _, pairs, filter| match filter {
                     Some(filter) => x.filter_chunk(filter, pairs, sink),
                     None => sink(x, pairs),
                 })
@@ -169,8 +167,8 @@ impl<'a> Exec<'a> {
                 self.run_batches(outer, &mut |x, chunk| {
                     matched.clear();
                     matched.resize(chunk.len(), false);
-                    x.pairs_by_key(&lookup, chunk, &mut |x, left, pairs| {
-                        let passing = x.passing(lookup.filter, pairs)?;
+                    x.pairs_by_key(&lookup, chunk, &mut |x, left, pairs, filter| {
+                        let passing = x.passing(filter, pairs)?;
                         left.iter().zip(passing).for_each(|(row, passes)| matched[usize::from(*row)] |= passes);
                         Ok(Flow::Continue)
                     })?;
@@ -214,10 +212,10 @@ impl<'a> Exec<'a> {
     }
 
     /// Passes pairs on, accounted for while they are on their way.
-    fn pass_accounted(&mut self, left: &[u16], pairs: &mut Chunk, pass: Pass<'_, 'a>) -> Result<Flow> {
+    fn pass_accounted(&mut self, left: &[u16], pairs: &mut Chunk, filter: Option<&'a Expr>, pass: Pass<'_, 'a>) -> Result<Flow> {
         let bytes = pairs.bytes();
         self.memory.take(bytes)?;
-        let flow = pass(self, left, pairs)?;
+        let flow = pass(self, left, pairs, filter)?;
         self.memory.give_back(bytes);
         Ok(flow)
     }

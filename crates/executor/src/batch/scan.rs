@@ -7,7 +7,8 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
 use engine::{Direction, KeyRange, Read, RowKey, Run, Step};
-use planner::plan::{Access, LockMode, TableNode};
+use planner::keys::KeyRanges;
+use planner::plan::{Access, LockMode, Reading, TableNode};
 use record::RowRef;
 
 /// Rows of the first chunk; chunks double in size.
@@ -35,28 +36,29 @@ impl<'a> Exec<'a> {
     /// Runs a table node.
     #[inline(never)]
     pub(super) fn scan_batches(&mut self, node: &'a TableNode, sink: Sink<'_, 'a>) -> Result<Flow> {
-        let (index_no, ranges, backward) = match &node.access {
-            Access::Full { backward, .. } => (0, vec![KeyRange::all()], *backward),
+        let (index_no, ranges, exact, backward) = match &node.access {
+            Access::Full { backward, .. } => (0, vec![KeyRange::all()], false, *backward),
             Access::Groups(_) | Access::Merge { .. } => return Err(internal("groups and merged indexes are read by rows")),
-            Access::Index { index, ranges: None, backward, .. } => (*index as usize, vec![KeyRange::all()], *backward),
+            Access::Index { index, ranges: None, backward, .. } => (*index as usize, vec![KeyRange::all()], false, *backward),
             Access::Index { index, ranges: Some(spec), backward, .. } => {
-                let mut ranges = self.key_ranges(node.table, *index as usize, spec)?.ranges;
+                let KeyRanges { mut ranges, exact } = self.key_ranges(node.table, *index as usize, spec)?;
                 if *backward {
                     ranges.reverse();
                 }
-                (*index as usize, ranges, *backward)
+                (*index as usize, ranges, exact, *backward)
             }
         };
-        let mut chunk = self.take_chunk(node.columns.iter().map(|(_, slot)| *slot));
+        let reading = node.reading(exact);
+        let mut chunk = self.take_chunk(reading.columns.iter().map(|(_, slot)| *slot));
         let mut rows_max = node.rows_hint.map_or(FIRST_ROWS, |rows| rows as usize).clamp(1, self.chunk_rows_max());
         for range in ranges {
-            if self.scan_range(node, index_no, range, backward, &mut rows_max, &mut chunk, sink)? == Flow::Stop {
+            if self.scan_range(node, index_no, range, backward, reading, &mut rows_max, &mut chunk, sink)? == Flow::Stop {
                 self.return_chunk(chunk);
                 return Ok(Flow::Stop);
             }
         }
         // Rows of short ranges share a chunk.
-        let flow = if chunk.len() > 0 { self.pass_scanned(node, &mut chunk, sink)? } else { Flow::Continue };
+        let flow = if chunk.len() > 0 { self.pass_scanned(reading, &mut chunk, sink)? } else { Flow::Continue };
         self.return_chunk(chunk);
         Ok(flow)
     }
@@ -68,13 +70,14 @@ impl<'a> Exec<'a> {
         index_no: usize,
         range: KeyRange,
         backward: bool,
+        reading: Reading<'a>,
         rows_max: &mut usize,
         chunk: &mut Chunk,
         sink: Sink<'_, 'a>,
     ) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
-        let mut readers = Readers::new(node, table.layout());
+        let mut readers = Readers::new(reading.columns, table.layout());
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let bytes_max = self.chunk_bytes_max();
         let mut range = Some(range);
@@ -106,7 +109,7 @@ impl<'a> Exec<'a> {
                 count += rows;
                 if count >= *rows_max || bytes >= bytes_max { Step::Stop } else { Step::Continue }
             };
-            let more = match &node.cover {
+            let more = match reading.cover {
                 Some(restore) => {
                     let mut visit = visit;
                     scan.for_each_covered(restore, |row: RowRef<'_>, _: RowKey<'_>| visit(Run::Row(row)))?
@@ -122,24 +125,24 @@ impl<'a> Exec<'a> {
             if !more {
                 return Ok(Flow::Continue);
             }
-            if self.pass_scanned(node, chunk, sink)? == Flow::Stop {
+            if self.pass_scanned(reading, chunk, sink)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
             *rows_max = (*rows_max * 2).min(self.chunk_rows_max());
         }
     }
 
-    /// Passes a full chunk on through the table's filter and empties it.
-    fn pass_scanned(&mut self, node: &'a TableNode, chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
+    /// Passes a full chunk on through the filter and empties it.
+    fn pass_scanned(&mut self, reading: Reading<'a>, chunk: &mut Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
         self.check_cancel()?;
         let bytes = chunk.bytes();
         self.memory.take(bytes)?;
-        let flow = match &node.filter {
+        let flow = match reading.filter {
             Some(filter) => self.filter_chunk(filter, chunk, sink)?,
             None => sink(self, chunk)?,
         };
         self.memory.give_back(bytes);
-        chunk.reset(node.columns.iter().map(|(_, slot)| *slot));
+        chunk.reset(reading.columns.iter().map(|(_, slot)| *slot));
         Ok(flow)
     }
 }

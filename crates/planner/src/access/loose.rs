@@ -87,6 +87,7 @@ impl Binder<'_> {
         t.access = Access::Groups(found.groups);
         t.filter_is_ranges = t.filter.is_none();
         t.cover = found.cover;
+        t.exact = None;
         t.key_filter = None;
         // Of each range one row is wanted.
         t.rows_hint = Some(1);
@@ -195,7 +196,7 @@ fn present_cost(t: &TableNode, total: f64, instead: &Groups) -> f64 {
     match &t.access {
         Access::Full { .. } | Access::Index { ranges: None, .. } => total * ROW_COST / 2.0,
         Access::Index { index: 0, .. } => t.rows * ROW_COST / 2.0,
-        Access::Index { .. } if t.cover.is_some() => t.rows * ENTRY_COST.0,
+        Access::Index { .. } if t.is_covering() => t.rows * ENTRY_COST.0,
         Access::Index { .. } | Access::Merge { .. } => t.rows * FETCH_COST / 2.0,
         // The same groups, and more of each.
         Access::Groups(present) if present.index == instead.index => f64::INFINITY,

@@ -39,7 +39,7 @@ pub struct TableNode {
     pub alias: Box<str>,
     /// How.
     pub access: Access,
-    /// How the used columns come back from the index's entries, when they all do: then rows are not fetched.
+    /// How the used columns come back from the index's entries, when they all do: then rows are not fetched, whatever the ranges turn out to hold.
     pub cover: Option<Box<KeyRestore>>,
     /// What the index's entries are asked before their rows are fetched.
     pub key_filter: Option<Box<KeyFilter>>,
@@ -49,6 +49,8 @@ pub struct TableNode {
     pub filter: Option<Expr>,
     /// The ranges that are read say all that the filter does, where they come out exact.
     pub filter_is_ranges: bool,
+    /// What is left to do where those ranges come out exact.
+    pub exact: Option<Box<ExactRead>>,
     /// Locking.
     pub lock: LockMode,
     /// Expected rows per execution, for EXPLAIN.
@@ -63,6 +65,48 @@ pub struct TableNode {
     pub keep_row: Option<Slot>,
     /// Where it is looked up for each row of a nested loop: whether many of them may be looked up together.
     pub key_batches: KeyBatches,
+}
+
+/// Less than all that a table node does: what its ranges say whole is not tested where they come out exact, and columns that nobody else reads are not read.
+#[derive(Debug)]
+pub struct ExactRead {
+    /// How many of [`TableNode::columns`] are read: the first ones.
+    pub columns: usize,
+    /// How these come back from the index's entries, when they all do.
+    pub cover: Option<KeyRestore>,
+    /// What is left of the filter.
+    pub filter: Option<Expr>,
+}
+
+/// What is read and tested of a table's rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'p> {
+    /// (column, slot) of the columns.
+    pub columns: &'p [(u32, Slot)],
+    /// How they come back from the index's entries; `None`: rows are fetched.
+    pub cover: Option<&'p KeyRestore>,
+    /// The condition.
+    pub filter: Option<&'p Expr>,
+}
+
+impl TableNode {
+    /// What is read and tested in ranges that hold the rows which the access asks for and (`exact`) no others.
+    #[inline]
+    pub fn reading(&self, exact: bool) -> Reading<'_> {
+        match self.exact.as_deref().filter(|_| exact) {
+            Some(read) => Reading {
+                columns: &self.columns[..read.columns],
+                cover: read.cover.as_ref().or(self.cover.as_deref()),
+                filter: read.filter.as_ref(),
+            },
+            None => Reading { columns: &self.columns, cover: self.cover.as_deref(), filter: self.filter.as_ref() },
+        }
+    }
+
+    /// Whether rows are not fetched, at least where the ranges come out exact.
+    pub fn is_covering(&self) -> bool {
+        self.cover.is_some() || self.exact.as_ref().is_some_and(|read| read.cover.is_some())
+    }
 }
 
 /// Whether the keys of many left rows are looked up together.

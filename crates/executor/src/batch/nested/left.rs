@@ -50,8 +50,8 @@ impl<'a> Exec<'a> {
     pub(super) fn left_by_key(&mut self, lookup: &Lookup<'a>, chunk: &Chunk, sink: Sink<'_, 'a>) -> Result<Flow> {
         let mut rows = LeftRows { rows: chunk.rows(), next: 0, matched: false, out: Vec::new() };
         let mut out = self.take_chunk(std::iter::empty());
-        let mut flow = self.pairs_by_key(lookup, chunk, &mut |x, left, pairs| {
-            let passing = x.passing(lookup.filter, pairs)?;
+        let mut flow = self.pairs_by_key(lookup, chunk, &mut |x, left, pairs, filter| {
+            let passing = x.passing(filter, pairs)?;
             rows.take(left, &passing);
             x.pass_left(lookup, chunk, &mut rows.out, Some(pairs), &mut out, sink)
         })?;

@@ -8,6 +8,8 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
 use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Step, Table};
+use planner::expr::Slot;
+use planner::plan::Reading;
 use record::RowRef;
 use std::sync::Arc;
 
@@ -17,6 +19,9 @@ struct Pairs<'p, 'a> {
     /// The left side.
     chunk: &'p Chunk,
     table: &'a Arc<Table>,
+    /// What is read and tested of what is found, which was by keys that say all that is asked for (`exact`), or by such that do not.
+    reading: Reading<'a>,
+    exact: bool,
     readers: Vec<Reader<'a>>,
     /// The left row of each pair.
     left: Vec<u16>,
@@ -33,11 +38,23 @@ struct Pairs<'p, 'a> {
     joined: Chunk,
 }
 
-impl Pairs<'_, '_> {
+impl<'a> Pairs<'_, 'a> {
     #[inline]
     fn is_full(&self) -> bool {
         self.left.len() >= self.rows_max || self.bytes >= self.bytes_max
     }
+
+    /// From here on keys are of the other sort; what was found so far has gone on.
+    fn turn_to(&mut self, exact: bool) {
+        self.exact = exact;
+        self.reading = self.lookup.node.reading(exact);
+        self.readers = readers(self.reading.columns, self.table.layout());
+        self.right.reset(slots(self.reading));
+    }
+}
+
+fn slots(reading: Reading<'_>) -> impl Iterator<Item = Slot> {
+    reading.columns.iter().map(|(_, slot)| *slot)
 }
 
 impl<'a> Exec<'a> {
@@ -53,13 +70,16 @@ impl<'a> Exec<'a> {
         let plan = self.plan;
         let node = lookup.node;
         let table = &plan.tables[node.table as usize].storage;
+        let reading = node.reading(true);
         let mut pairs = Pairs {
             lookup,
             chunk,
             table,
-            readers: readers(node, table.layout()),
+            reading,
+            exact: true,
+            readers: readers(reading.columns, table.layout()),
             left: Vec::new(),
-            right: self.take_chunk(node.columns.iter().map(|(_, slot)| *slot)),
+            right: self.take_chunk(slots(reading)),
             bytes: 0,
             rows_max: self.chunk_rows_max(),
             bytes_max: self.chunk_bytes_max(),
@@ -70,11 +90,23 @@ impl<'a> Exec<'a> {
         let mut flow = Flow::Continue;
         for row in rows {
             self.tick()?;
-            flow = match key_of(lookup, keys, usize::from(*row), &mut key) {
+            let is_whole = match key_of(lookup, keys, usize::from(*row), &mut key) {
                 Asked::Nothing => continue,
-                Asked::Key if lookup.unique => self.pair_of_key(&mut pairs, *row, &mut key, pass)?,
-                Asked::Key | Asked::Prefix => self.pairs_of_range(&mut pairs, *row, &key, pass)?,
+                Asked::Key => true,
+                Asked::Prefix => false,
             };
+            if is_whole != pairs.exact && node.exact.is_some() {
+                if !pairs.left.is_empty() {
+                    flow = self.pass_found_pairs(&mut pairs, pass)?;
+                }
+                pairs.turn_to(is_whole);
+            }
+            if flow == Flow::Continue {
+                flow = match is_whole && lookup.unique {
+                    true => self.pair_of_key(&mut pairs, *row, &mut key, pass)?,
+                    false => self.pairs_of_range(&mut pairs, *row, &key, pass)?,
+                };
+            }
             if flow == Flow::Stop {
                 break;
             }
@@ -129,7 +161,7 @@ impl<'a> Exec<'a> {
                 None => session.scan(pairs.table, lookup.index_no, KeyRange::prefix(key), direction, Read::Snapshot)?,
                 Some(state) => session.resume(state),
             };
-            let Pairs { table, readers, left, right, bytes, rows_max, bytes_max, .. } = &mut *pairs;
+            let Pairs { table, reading, readers, left, right, bytes, rows_max, bytes_max, .. } = &mut *pairs;
             let columns = right.columns_mut();
             let before = left.len();
             let mut failed = None;
@@ -144,7 +176,7 @@ impl<'a> Exec<'a> {
                 left.push(row);
                 if left.len() >= *rows_max || *bytes >= *bytes_max { Step::Stop } else { Step::Continue }
             };
-            let more = scan.for_each_with(lookup.node.cover.as_deref(), visit)?;
+            let more = scan.for_each_with(reading.cover, visit)?;
             scan.count(left.len() - before, !more);
             state = Some(scan.park());
             if let Some(error) = failed {
@@ -162,18 +194,16 @@ impl<'a> Exec<'a> {
     /// Passes the pairs on and empties what held them.
     fn pass_found_pairs(&mut self, pairs: &mut Pairs<'_, 'a>, pass: Pass<'_, 'a>) -> Result<Flow> {
         self.check_cancel()?;
-        let lookup = pairs.lookup;
-        let Pairs { chunk, left, right, bytes, latest, joined, .. } = pairs;
-        let slots = || lookup.node.columns.iter().map(|(_, slot)| *slot);
+        let Pairs { chunk, reading, left, right, bytes, latest, joined, .. } = pairs;
         joined.reset(chunk.slots().iter().copied());
         gather_left(joined, chunk, left);
         joined.set_len(left.len());
-        for (slot, column) in slots().zip(right.columns_mut()) {
+        for (slot, column) in slots(*reading).zip(right.columns_mut()) {
             joined.put(slot, std::mem::take(column));
         }
-        let flow = self.pass_accounted(left, joined, pass)?;
+        let flow = self.pass_accounted(left, joined, reading.filter, pass)?;
         left.clear();
-        right.reset(slots());
+        right.reset(slots(*reading));
         (*bytes, *latest) = (0, None);
         Ok(flow)
     }

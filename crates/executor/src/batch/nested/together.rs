@@ -1,7 +1,7 @@
 //! Batched key access: the keys of many left rows are looked up together, in the order of the keys, and the pairs go on in the order of the left rows.
 //!
 //! # Invariants
-//! 1. The pairs are those of [`Exec::pairs_one_by_one`], in the same order.
+//! 1. The pairs are those of [`Exec::pairs_one_by_one`], in the same order. Each key says all that is asked for by it; where one does not, all are looked up there.
 //! 2. A batch's keys have at most `join_buffer_size` bytes (one key always goes), its right rows at most what a chunk may have in bytes. Keys that find
 //!    more than that are looked up one by one, and the batches after them are smaller.
 
@@ -165,7 +165,7 @@ impl<'a> Exec<'a> {
             if batch.askers.is_empty() {
                 continue;
             }
-            let mut right = self.take_chunk(lookup.node.columns.iter().map(|(_, slot)| *slot));
+            let mut right = self.take_chunk(lookup.node.reading(true).columns.iter().map(|(_, slot)| *slot));
             let one_by_one = batch.inexact || batch.askers.len() < keys_min || !self.look_up(lookup, &mut batch, &mut found, &mut right)?;
             flow = match one_by_one {
                 true => self.pairs_one_by_one(lookup, vectors, chunk, asking, pass)?,
@@ -181,12 +181,13 @@ impl<'a> Exec<'a> {
         let plan = self.plan;
         let node = lookup.node;
         let table = &plan.tables[node.table as usize].storage;
-        let readers = readers(node, table.layout());
+        let reading = node.reading(true);
+        let readers = readers(reading.columns, table.layout());
         let bytes_max = self.chunk_bytes_max();
         let row_bytes = VALUE_BYTES * (1 + readers.len());
         batch.sort();
         let keys: Vec<&[u8]> = batch.firsts.iter().map(|asker| batch.key(*asker)).collect();
-        let wanted = WantedKeys { keys: &keys, whole: lookup.unique, restore: node.cover.as_deref() };
+        let wanted = WantedKeys { keys: &keys, whole: lookup.unique, restore: reading.cover };
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         let (mut bytes, mut failed) = (0, None);
         let columns = right.columns_mut();
@@ -271,12 +272,13 @@ impl<'a> Exec<'a> {
         pass: Pass<'_, 'a>,
     ) -> Result<Flow> {
         self.check_cancel()?;
-        pairs.reset(chunk.slots().iter().copied().chain(lookup.node.columns.iter().map(|(_, slot)| *slot)));
+        let reading = lookup.node.reading(true);
+        pairs.reset(chunk.slots().iter().copied().chain(reading.columns.iter().map(|(_, slot)| *slot)));
         gather_left(pairs, chunk, left);
         for (to, from) in pairs.columns_mut()[chunk.slots().len()..].iter_mut().zip(right.columns()) {
             to.gather(from, places.iter().map(|place| *place as usize));
         }
         pairs.set_len(left.len());
-        self.pass_accounted(left, pairs, pass)
+        self.pass_accounted(left, pairs, reading.filter, pass)
     }
 }
