@@ -55,7 +55,7 @@ pub use batch::{Block, Field, Placed};
 pub use change::auto_increment::counter_value;
 pub use change::load::{LoadLines, LoadRow, LoadText};
 pub use change::rules::RuleRun;
-pub use change::store::same_no_member;
+pub use change::store::{in_error_text, same_no_member};
 pub use computed::{GeneratedColumns, strictly, take_failure};
 pub use context::{AutoIncrementSettings, FORCED, StatementContext, UserLockCall, VirtualRows};
 pub use convert::{append_text, compare, local_time, text, to_charset, to_f64, to_i64};

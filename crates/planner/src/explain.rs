@@ -26,26 +26,7 @@ use crate::plan::{
 use crate::short::ShortPlan;
 use catalog::TableDef;
 use std::collections::HashMap;
-use types::{Collation, ColumnType, Value};
-
-/// Names and types of the traditional table's columns.
-pub fn columns() -> Vec<(&'static str, ColumnType)> {
-    let text = |n| ColumnType::varchar(n, Collation::DEFAULT);
-    vec![
-        ("id", ColumnType::bigint_unsigned().not_null()),
-        ("select_type", text(19).not_null()),
-        ("table", text(64)),
-        ("partitions", text(2000)),
-        ("type", text(10)),
-        ("possible_keys", text(4096)),
-        ("key", text(64)),
-        ("key_len", text(4096)),
-        ("ref", text(2048)),
-        ("rows", ColumnType::bigint_unsigned()),
-        ("filtered", ColumnType { decimals: 2, ..ColumnType::double() }),
-        ("Extra", text(255)),
-    ]
-}
+use types::{ColumnType, Value};
 
 /// Rows of the traditional table.
 pub fn traditional(plan: &Plan) -> Vec<Vec<Value>> {
@@ -452,7 +433,7 @@ fn join_word(kind: JoinKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::TypeKind;
+    use types::{Collation, TypeKind};
 
     /// As MySQL 9.7 tells them.
     #[test]

@@ -70,7 +70,7 @@ pub fn open(settings: &Settings) -> Result<Arc<SqlService>, Failure> {
     crate::damage::watch(&engine, &catalog)?;
     engine.start_background()?;
     let shared = Shared::new(Arc::clone(&engine), Arc::clone(&catalog), AccountStore::open(&catalog)?);
-    shared.deadlock_log.set_sink(Box::new(log::note));
+    shared.set_notes(Box::new(log::note));
     shared.tell("innodb_log_buffer_size", Value::UInt(log_buffer_bytes));
     let pool_bytes = settings.buffer_pool_bytes.to_string();
     let facts = [

@@ -1,10 +1,11 @@
-//! COM_FIELD_LIST, which old clients and the `mysql` program's completion send: the columns that are like a pattern, with their defaults.
+//! COM_FIELD_LIST, which old clients and the `mysql` program's completion send: the columns that are like a pattern, with their defaults. COM_DEBUG, which
+//! `mysqladmin debug` sends.
 
 mod wire_client;
 
 use harness::Server;
-use protocol::ColumnDefinition;
 use protocol::command::byte;
+use protocol::{ColumnDefinition, ErrReply};
 use wire_client::{Wire, Wish};
 
 /// Names and defaults of a table's columns.
@@ -71,4 +72,22 @@ fn columns_like_the_pattern_are_told_with_their_defaults() {
     assert_eq!(names(fields(&mut wire, "t", "b")), ["b"]);
     assert_eq!(names(fields(&mut wire, "t", "b\\%")), [""; 0]);
     assert_eq!(names(fields(&mut wire, "t", "nosuch")), [""; 0]);
+}
+
+#[test]
+fn debug_is_answered_by_an_eof_and_a_line_in_the_log() {
+    let server = Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]);
+    let mut root = Wire::connect(server.port(), Wish::default()).expect("a connection");
+    root.query("CREATE USER low").expect("an account");
+    let mut low = Wire::connect(server.port(), Wish { user: "low", ..Wish::default() }).expect("a connection");
+    low.command(byte::DEBUG, b"");
+    let refused = low.read().expect("an answer");
+    assert_eq!(ErrReply::parse(&refused).expect("an error").code, 1227);
+    assert!(!server.log().contains("status for low"), "{}", server.log());
+    // As MySQL 9.7 answers: how many conditions the statement before has left, and the status.
+    root.query("DROP TABLE IF EXISTS mysql.nosuch, mysql.nosuch_either").expect("notes");
+    root.command(byte::DEBUG, b"");
+    assert_eq!(root.read().expect("an answer"), [0xFE, 2, 0, 2, 0]);
+    assert!(server.log().contains("status for root@"), "{}", server.log());
+    assert_eq!(root.query("SHOW GLOBAL STATUS LIKE 'Com_admin_commands'").expect("a row")[0][1].as_deref(), Some("2"));
 }

@@ -4,13 +4,13 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
-use crate::reply::result_columns;
+use crate::reply::fixed_columns::{Columns, lists};
 use crate::variables::Persisted;
 use backup::{Online, Source, Step};
 use mysql_error::{SqlError, codes};
 use protocol::ResultSink;
 use std::sync::Arc;
-use types::{ColumnType, TypeKind, Value};
+use types::Value;
 
 const PROGRAM: &str = concat!("altiplano ", env!("CARGO_PKG_VERSION"));
 /// ER_UNKNOWN_ERROR; the text says what it is.
@@ -33,8 +33,7 @@ impl ClientSession {
         if matches!(step, Step::Stop(_)) {
             self.backup = None;
         }
-        let columns = [result_columns::plain("frame", ColumnType::new(TypeKind::LongBlob))];
-        self.send_rows(&columns, &[vec![Value::Bytes(frame.encode().into())]], sink);
+        self.send_rows(&Columns::of(&[lists::BACKUP_FRAME]), &[vec![Value::Bytes(frame.encode().into())]], sink);
         Ok(())
     }
 }

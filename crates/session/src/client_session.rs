@@ -20,6 +20,7 @@ use crate::transaction::TransactionState;
 use crate::transaction::server_locks::ServerLocks;
 use crate::variables::{SessionVariables, variable};
 use crate::virtual_tables;
+use ::accounts::Privileges;
 use base::Lsn;
 use engine::{HandlerCalls, Isolation};
 use env::SplitMix64;
@@ -576,7 +577,13 @@ impl ClientSession {
                 self.shared().status.com_admin_commands.inc();
                 self.reply_simple(out, io, Ok(()));
             }
-            Command::Debug => self.reply_simple(out, io, Err(codes::not_supported_yet("COM_DEBUG").into())),
+            Command::Debug => {
+                self.shared().status.com_admin_commands.inc();
+                match self.debug() {
+                    Ok(()) => protocol::reply::write_eof(self.server_status(), self.core.diagnostics.warning_count(), out),
+                    Err(error) => self.reply_simple(out, io, Err(error.into())),
+                }
+            }
             Command::ResetConnection => {
                 self.shared().status.com_admin_commands.inc();
                 let result = self.reset();
@@ -671,6 +678,17 @@ impl ClientSession {
             database.take_if(|database| **database == *name);
         }
         self.environment = 0;
+    }
+
+    /// COM_DEBUG: the figures of COM_STATISTICS, and who asked, in the server's log.
+    #[cold]
+    fn debug(&self) -> Result<(), SqlError> {
+        self.require_privilege(Privileges::SUPER, "SUPER")?;
+        if let Some(note) = self.shared().notes() {
+            let login = &self.core.login;
+            note(&format!("status for {}@{}: {}", login.account_user, login.host, self.statistics()));
+        }
+        Ok(())
     }
 
     #[cold]

@@ -95,7 +95,7 @@ pub fn catalog_error(error: CatalogError, killed: impl FnOnce() -> SqlError) -> 
 fn shown(value: &types::Value) -> String {
     let mut text = Vec::new();
     crate::reply::value_text::write(value, &mut text);
-    String::from_utf8_lossy(&text).into_owned()
+    executor::in_error_text(&text)
 }
 
 /// Names an executor error.

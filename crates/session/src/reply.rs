@@ -7,7 +7,7 @@
 //!
 //! # In this room
 //! - `sink.rs`: through what all is written. `output.rs`: rows from the executor; `row_output.rs`, `block_output.rs`: their fields, a row or a block at a time; `result_columns.rs`: what is said of
-//!   the columns; `value_text.rs`: values as text where there is no column.
+//!   the columns; `fixed_columns.rs`, `fixed_columns/lists.rs`: of those of SHOW, EXPLAIN and their like; `value_text.rs`: values as text where there is no column.
 //! - `charsets.rs`: the client's character sets, for what comes from it, too.
 //! - `ok_text.rs`, `session_track.rs`, `transaction_track.rs`: what OK packets tell of the change, the session's state and the transaction.
 //!
@@ -16,6 +16,7 @@
 
 pub(crate) mod block_output;
 pub(crate) mod charsets;
+pub(crate) mod fixed_columns;
 pub(crate) mod ok_text;
 pub(crate) mod output;
 pub(crate) mod result_columns;

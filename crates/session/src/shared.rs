@@ -80,6 +80,8 @@ pub struct Shared {
     persisted: OnceLock<Persisted>,
     /// Ends the server as an operator's signal does.
     stopper: OnceLock<Stopper>,
+    /// Writes notes into the server's log; without it they are lost.
+    notes: OnceLock<Notes>,
     /// When the server started.
     pub started: Instant,
     /// When FLUSH STATUS was last said, in milliseconds after that.
@@ -99,11 +101,25 @@ pub struct Shared {
 /// Begins to stop the server; the text says why, for its log.
 type Stopper = Box<dyn Fn(&str) + Send + Sync>;
 
+/// Writes a note into the server's log.
+type Notes = Box<dyn Fn(&str) + Send + Sync>;
+
 impl Shared {
     /// Says how the statement SHUTDOWN ends the server. Once, before there are sessions.
     pub fn set_stopper(&self, stopper: Stopper) {
         // Told a second time it stays what it was.
         let _ = self.stopper.set(stopper);
+    }
+
+    /// Says where notes for the server's log go. Once, before there are sessions.
+    pub fn set_notes(&self, notes: Notes) {
+        // Told a second time it stays what it was.
+        let _ = self.notes.set(notes);
+    }
+
+    /// Where notes for the server's log go, if anywhere.
+    pub(crate) fn notes(&self) -> Option<&Notes> {
+        self.notes.get()
     }
 
     /// SHUTDOWN: the server begins to stop, and the statement is answered before its connection ends. 1235 where nobody has said how.
@@ -143,6 +159,7 @@ impl Shared {
             spill: OnceLock::new(),
             persisted: OnceLock::new(),
             stopper: OnceLock::new(),
+            notes: OnceLock::new(),
             started: Instant::now(),
             flushed_ms: AtomicU64::new(0),
             deadlock_log: DeadlockLog::new(),

@@ -203,6 +203,11 @@ pub fn duplicate_entry(def: &TableDef, index_no: usize, values: &[Value], contex
         }
     }
     // MySQL cuts the entry at 64 characters.
-    let shown: String = String::from_utf8_lossy(&entry).chars().take(64).collect();
+    let shown: String = in_error_text(&entry).chars().take(64).collect();
     codes::dup_entry(shown, format!("{}.{}", def.name, index.name))
+}
+
+/// A value's text in an error's: MySQL writes these in utf8mb3, which has no characters beyond U+FFFF.
+pub fn in_error_text(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).chars().map(|c| if c > '\u{FFFF}' { '?' } else { c }).collect()
 }

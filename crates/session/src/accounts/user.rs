@@ -7,14 +7,14 @@ use super::standing::mandatory_roles;
 use super::store::Failed;
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, catalog_error};
-use crate::reply::result_columns::plain;
+use crate::reply::fixed_columns::{Columns, lists};
 use crate::variables::variable;
 use ::accounts::{Account, AccountName, Accounts, Lifetime, Privileges, Require};
 use json::Json;
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use parser::ast::{self, AccountOption, RoleSelection, Statement, UserSpec};
 use protocol::ResultSink;
-use types::{Collation, ColumnType, Value};
+use types::Value;
 
 const HOST_CHARS_MAX: usize = 255;
 /// Largest FAILED_LOGIN_ATTEMPTS and PASSWORD_LOCK_TIME.
@@ -37,16 +37,9 @@ pub(crate) fn run(session: &mut ClientSession, statement: &Statement<'_>, sink: 
         session.reply_ok(0, sink);
         return Ok(());
     }
-    let text = |chars| ColumnType::varchar(chars, Collation::DEFAULT);
-    let columns = [
-        plain("user", text(32)),
-        plain("host", text(255)),
-        plain("generated password", text(255)),
-        plain("auth_factor", ColumnType::int()),
-    ];
     let row = |(name, password): (AccountName, String)| vec![name.user.into(), name.host.into(), password.into(), Value::Int(1)];
     let rows: Vec<Vec<Value>> = random.into_iter().map(row).collect();
-    session.send_rows(&columns, &rows, sink);
+    session.send_rows(&Columns::of(&[lists::NEW_PASSWORDS]), &rows, sink);
     Ok(())
 }
 

@@ -11,12 +11,8 @@ use sync::{Mutex, Rank};
 const REPORTS_MAX: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Writes a text to the server's log.
-type Sink = Box<dyn Fn(&str) + Send + Sync>;
-
 /// Which reports were written.
 pub struct DeadlockLog {
-    sink: std::sync::OnceLock<Sink>,
     state: Mutex<State>,
 }
 
@@ -31,18 +27,13 @@ struct State {
 impl DeadlockLog {
     pub(crate) fn new() -> DeadlockLog {
         let state = State { seen: 0, window_began: None, in_window: 0, left_out: 0 };
-        DeadlockLog { sink: std::sync::OnceLock::new(), state: Mutex::new(Rank::Leaf, state) }
-    }
-
-    /// Sets where the texts go; only the first call counts. Without it nothing is written.
-    pub fn set_sink(&self, sink: Sink) {
-        let _ = self.sink.set(sink);
+        DeadlockLog { state: Mutex::new(Rank::Leaf, state) }
     }
 
     /// Writes the deadlocks that were found since the last call, as far as the bound allows.
     #[cold]
     pub(crate) fn write_new(&self, core: &Core) {
-        let Some(sink) = self.sink.get() else { return };
+        let Some(note) = core.shared.notes() else { return };
         let reports = core.shared.engine.locks().deadlocks();
         let mut texts = Vec::new();
         for report in &reports {
@@ -56,7 +47,7 @@ impl DeadlockLog {
                 texts.push(text);
             }
         }
-        texts.iter().for_each(|text| sink(text.trim_end()));
+        texts.iter().for_each(|text| note(text.trim_end()));
     }
 }
 

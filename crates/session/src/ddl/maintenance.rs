@@ -6,7 +6,7 @@ use super::online::{self, Beside, TableCopy};
 use super::{FullName, change_definitions, computed_tables, histogram};
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, Undo, engine_error};
-use crate::reply::result_columns::plain;
+use crate::reply::fixed_columns::{Columns, lists};
 use catalog::{CatalogError, TableEntry};
 use engine::{Depth, Direction, Isolation, KeyRange, Step};
 use executor::StatementContext;
@@ -14,18 +14,12 @@ use lock_manager::metadata::Share;
 use mysql_error::WarningLevel;
 use mysql_error::codes;
 use parser::ast::{Maintenance, TableMaintenance};
-use planner::plan::OutputColumn;
 use protocol::ResultSink;
 use std::sync::Arc;
-use types::{Collation, ColumnType, Value};
+use types::Value;
 
 /// Findings about one table that are told one by one.
 const WARNINGS_MAX: u32 = 50;
-
-fn columns() -> Vec<OutputColumn> {
-    let text = |chars| ColumnType::varchar(chars, Collation::DEFAULT);
-    vec![plain("Table", text(128)), plain("Op", text(10)), plain("Msg_type", text(10)), plain("Msg_text", text(98_304))]
-}
 
 /// Carries out a maintenance statement and writes its result.
 pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
@@ -65,7 +59,7 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
             },
             _ => say(String::new(), "Error", "Only one table can be specified while modifying histogram statistics.".into()),
         }
-        session.send_rows(&columns(), &rows, sink);
+        session.send_rows(&Columns::of(&[lists::TABLE_MAINTENANCE]), &rows, sink);
         return Ok(());
     }
     for name in &names {
@@ -87,14 +81,13 @@ pub(crate) fn maintain(session: &mut ClientSession, statement: &TableMaintenance
             }
         }
     }
-    session.send_rows(&columns(), &rows, sink);
+    session.send_rows(&Columns::of(&[lists::TABLE_MAINTENANCE]), &rows, sink);
     Ok(())
 }
 
 /// CHECKSUM TABLE: MySQL's sum over the rows that the transaction sees (`checksum.rs`), NULL for a table that there is not, and with QUICK, which only
 /// tables with a kept sum have.
 fn checksum(session: &mut ClientSession, names: &[FullName], quick: bool, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-    let columns = vec![plain("Table", ColumnType::varchar(128, Collation::DEFAULT)), plain("Checksum", ColumnType::bigint())];
     let mut rows = Vec::new();
     for name in names {
         let sum = match table_checksum(session, name, quick) {
@@ -109,7 +102,7 @@ fn checksum(session: &mut ClientSession, names: &[FullName], quick: bool, sink: 
     }
     session.statement_done()?;
     session.settle()?;
-    session.send_rows(&columns, &rows, sink);
+    session.send_rows(&Columns::of(&[lists::CHECKSUM_TABLE]), &rows, sink);
     Ok(())
 }
 

@@ -153,27 +153,23 @@ fn names(column: &OutputColumn, results: Option<Charset>) -> [Cow<'_, [u8]>; 5] 
 
 /// All definitions, encoded once.
 pub fn block(columns: &[OutputColumn], results: Option<Charset>) -> ColumnBlock {
-    if results == UTF8 {
-        let definitions: Vec<ColumnDefinition<'_>> = columns.iter().map(|column| definition(column, results)).collect();
-        return ColumnBlock::new(&definitions);
-    }
-    let all: Vec<[Cow<'_, [u8]>; 5]> = columns.iter().map(|column| names(column, results)).collect();
-    let definitions: Vec<ColumnDefinition<'_>> = columns
-        .iter()
-        .zip(&all)
-        .map(|(column, [schema, table, org_table, name, org_name])| ColumnDefinition {
-            schema,
-            table,
-            org_table,
-            name,
-            org_name,
-            ..definition(column, results)
-        })
-        .collect();
-    ColumnBlock::new(&definitions)
+    block_of(columns, results, |_, definition| definition)
 }
 
-/// A column of a result that the session makes itself (SHOW): a name and a type.
-pub fn plain(name: &str, ty: ColumnType) -> OutputColumn {
-    OutputColumn { name: name.into(), ty, ..OutputColumn::default() }
+/// The same with what else is said of the column at each place.
+pub fn block_of(
+    columns: &[OutputColumn],
+    results: Option<Charset>,
+    told: impl for<'d> Fn(usize, ColumnDefinition<'d>) -> ColumnDefinition<'d>,
+) -> ColumnBlock {
+    let plain = columns.iter().enumerate().map(|(at, column)| told(at, definition(column, results)));
+    if results == UTF8 {
+        return ColumnBlock::new(&plain.collect::<Vec<_>>());
+    }
+    let all: Vec<[Cow<'_, [u8]>; 5]> = columns.iter().map(|column| names(column, results)).collect();
+    let definitions: Vec<ColumnDefinition<'_>> = plain
+        .zip(&all)
+        .map(|(plain, [schema, table, org_table, name, org_name])| ColumnDefinition { schema, table, org_table, name, org_name, ..plain })
+        .collect();
+    ColumnBlock::new(&definitions)
 }

@@ -1,8 +1,9 @@
 //! Databases and tables whose rows are computed (`virtual_tables`), as SHOW describes them.
 
 use super::create::Quotes;
-use super::{Table, tables, text};
+use super::{Table, tables};
 use crate::privileges::Shows;
+use crate::reply::fixed_columns::{Columns, lists};
 use crate::virtual_tables::{DeclaredKey, MYSQL, SYS, VirtualDatabase, attributes, comment_of};
 use catalog::VirtualTableDef;
 use planner::plan::OutputColumn;
@@ -41,7 +42,7 @@ pub(super) fn show_tables(database: &VirtualDatabase, full: bool, shows: &Shows,
 
 /// SHOW COLUMNS: those that may be seen.
 pub(super) fn columns(def: &VirtualTableDef, full: bool, shows: &Shows) -> Table {
-    let mut table = tables::columns_head(full);
+    let mut table = tables::columns_head(full, false);
     let attributes = attributes(def);
     for column in &def.columns {
         let privileges = shows.column(def.database, def.name, column.name);
@@ -132,7 +133,7 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
         None => format!("ENGINE={engine} DEFAULT CHARSET={} COLLATE={}", database.collation.charset().name(), database.collation.name()),
     };
     let statement = format!("{head} {} (\n{}\n) {options}", quotes.quoted(def.name), lines.join(",\n"));
-    let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
+    let mut table = Table::with(Columns::of(&[lists::CREATE_TABLE]).as_long_as(1, &statement));
     table.row(vec![def.name.into(), statement.into()]);
     table
 }

@@ -2,10 +2,11 @@
 //! words. Every figure is counted or measured; what does not exist here (an adaptive hash index, an insert buffer) has no section, and
 //! where a line needs a number that nobody keeps (`query id`) it is 0.
 
-use super::{Table, deadlock, text};
+use super::{Table, deadlock};
 use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::error_map::{Outcome, executor_error};
+use crate::reply::fixed_columns::lists;
 use crate::virtual_tables::{LockPicture, ShownLock, running_statement, transaction_id};
 use engine::{EngineStatus, TransactionInfo};
 use std::fmt::Write;
@@ -22,7 +23,7 @@ pub(crate) struct Sample {
 
 /// The result's columns, without a row.
 pub(super) fn head() -> Table {
-    Table::new(&[("Type", text(10)), ("Name", text(512)), ("Status", text(65_535))])
+    Table::new(lists::ENGINE_STATUS)
 }
 
 pub(super) fn engine_status(session: &mut ClientSession) -> Result<Table, Outcome> {

@@ -4,7 +4,7 @@ use super::Table;
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use parser::ast::Expr;
-use types::{Collation, ColumnType, Value};
+use types::{Collation, ColumnType, TypeKind, Value};
 
 const ESCAPE: Option<u32> = Some(b'\\' as u32);
 
@@ -24,8 +24,13 @@ pub(super) fn is_like(name: &[u8], pattern: &[u8]) -> bool {
 
 /// Keeps the rows for which the condition is true.
 pub(super) fn condition(session: &mut ClientSession, table: &mut Table, condition: &Expr<'_>, sql: &[u8]) -> Result<(), Outcome> {
-    let compared = |ty: &ColumnType| if ty.is_character() { ColumnType { collation: NAMES, ..ty.clone() } } else { ty.clone() };
-    let columns: Vec<(&str, ColumnType)> = table.columns.iter().map(|column| (&*column.name, compared(&column.ty))).collect();
+    let compared = |ty: &ColumnType| match ty.kind {
+        // The rows have it as it is shown.
+        TypeKind::Timestamp => ColumnType::new(TypeKind::DateTime),
+        _ if ty.is_character() => ColumnType { collation: NAMES, ..ty.clone() },
+        _ => ty.clone(),
+    };
+    let columns: Vec<(&str, ColumnType)> = table.columns.output().iter().map(|column| (&*column.name, compared(&column.ty))).collect();
     let mut matches = session.matching(condition, &columns, &table.rows, sql)?.into_iter();
     table.rows.retain(|_| matches.next() == Some(true));
     Ok(())

@@ -9,7 +9,6 @@ mod engine_status;
 mod filter;
 mod processes;
 mod profiles;
-mod replication;
 mod server;
 mod status;
 mod tables;
@@ -32,7 +31,7 @@ use crate::client_session::ClientSession;
 use crate::ddl::FullName;
 use crate::error_map::{Outcome, catalog_error};
 use crate::privileges::on_database;
-use crate::reply::result_columns::plain;
+use crate::reply::fixed_columns::{ColumnList, Columns, lists};
 use crate::virtual_tables::{self, VirtualDatabase};
 use ::accounts::Privileges;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
@@ -41,35 +40,29 @@ use parser::ast::{ObjectName, Show, ShowFilter, ShowKind};
 use planner::plan::OutputColumn;
 use protocol::ResultSink;
 use std::sync::Arc;
-use types::{Collation, ColumnType, Value};
+use types::Value;
 
 /// A result in the making.
 pub(crate) struct Table {
-    columns: Vec<OutputColumn>,
+    columns: Columns,
     rows: Vec<Vec<Value>>,
     /// The column that LIKE is about.
     like_column: usize,
 }
 
 impl Table {
-    fn new(columns: &[(&str, ColumnType)]) -> Table {
-        Table { columns: columns.iter().map(|(name, ty)| plain(name, ty.clone())).collect(), rows: Vec::new(), like_column: 0 }
+    fn new(list: ColumnList) -> Table {
+        Table::with(Columns::of(&[list]))
+    }
+
+    fn with(columns: Columns) -> Table {
+        Table { columns, rows: Vec::new(), like_column: 0 }
     }
 
     fn row(&mut self, values: Vec<Value>) {
         debug_assert_eq!(values.len(), self.columns.len());
         self.rows.push(values);
     }
-}
-
-/// A text column of the result.
-fn text(characters: u32) -> ColumnType {
-    ColumnType::varchar(characters, Collation::DEFAULT)
-}
-
-/// An integer column of the result.
-fn number() -> ColumnType {
-    ColumnType::bigint_unsigned()
 }
 
 /// SHOW.
@@ -90,8 +83,8 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, sql: &[u8], 
             filter::like(&mut table, pattern);
             // The heading of a list of names tells what was asked.
             if matches!(show.what, ShowKind::Databases | ShowKind::Tables { .. }) {
-                let pattern = String::from_utf8_lossy(pattern);
-                table.columns[0].name = format!("{} ({pattern})", table.columns[0].name).into();
+                let heading = format!("{} ({})", table.columns.output()[0].name, String::from_utf8_lossy(pattern));
+                table.columns.rename(0, &heading);
             }
         }
         ShowFilter::Where(condition) => filter::condition(session, &mut table, condition, sql)?,
@@ -161,20 +154,12 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
                 }
                 Found::Computed(database, def) => return Ok(computed::create(database, def, create::Quotes::of(session))),
             };
-            if entry.temporary {
-                let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
-                table.row(vec![
-                    entry.def.name.as_str().into(),
-                    create::table(&entry, create::Quotes::of(session), &*session.core.settings.zone).into(),
-                ]);
-                return Ok(table);
+            if !entry.temporary {
+                session.refuse_unlocked(&FullName { database: entry.def.database.clone(), table: entry.def.name.clone() })?;
             }
-            session.refuse_unlocked(&FullName { database: entry.def.database.clone(), table: entry.def.name.clone() })?;
-            let mut table = Table::new(&[("Table", text(64)), ("Create Table", text(1024))]);
-            table.row(vec![
-                entry.def.name.as_str().into(),
-                create::table(&entry, create::Quotes::of(session), &*session.core.settings.zone).into(),
-            ]);
+            let statement = create::table(&entry, create::Quotes::of(session), &*session.core.settings.zone);
+            let mut table = Table::with(Columns::of(&[lists::CREATE_TABLE]).as_long_as(1, &statement));
+            table.row(vec![entry.def.name.as_str().into(), statement.into()]);
             Ok(table)
         }
         ShowKind::CreateView(name) => match find_view(session, name)? {
@@ -187,62 +172,19 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         },
         ShowKind::CreateDatabase { if_not_exists, name } => tables::create_database(session, name, *if_not_exists),
         // There is no cache of tables to tell of. Which database is meant need not be known, as in MySQL.
-        ShowKind::OpenTables { .. } => {
-            Ok(Table::new(&[("Database", text(64)), ("Table", text(64)), ("In_use", number()), ("Name_locked", number())]))
-        }
+        ShowKind::OpenTables { .. } => Ok(Table::new(lists::OPEN_TABLES)),
         // What cannot be made has an empty list.
         ShowKind::Triggers { schema } => {
             schema_of(session, *schema)?;
-            Ok(Table::new(&named(&[
-                "Trigger",
-                "Event",
-                "Table",
-                "Statement",
-                "Timing",
-                "Created",
-                "sql_mode",
-                "Definer",
-                "character_set_client",
-                "collation_connection",
-                "Database Collation",
-            ])))
+            Ok(Table::new(lists::TRIGGERS))
         }
         ShowKind::Events { schema } => {
             let schema = schema_of(session, *schema)?;
             on_database(session, &schema, Privileges::EVENT)?;
-            Ok(Table::new(&named(&[
-                "Db",
-                "Name",
-                "Definer",
-                "Time zone",
-                "Type",
-                "Execute at",
-                "Interval value",
-                "Interval field",
-                "Starts",
-                "Ends",
-                "Status",
-                "Originator",
-                "character_set_client",
-                "collation_connection",
-                "Database Collation",
-            ])))
+            Ok(Table::new(lists::EVENTS))
         }
         ShowKind::ProcedureStatus | ShowKind::FunctionStatus => {
-            let mut table = Table::new(&named(&[
-                "Db",
-                "Name",
-                "Type",
-                "Language",
-                "Definer",
-                "Modified",
-                "Created",
-                "Security_type",
-                "Comment",
-                "character_set_client",
-                "collation_connection",
-                "Database Collation",
-            ]));
+            let mut table = Table::new(lists::ROUTINE_STATUS);
             if matches!(what, ShowKind::FunctionStatus) {
                 table.rows = virtual_tables::function_status_rows();
             }
@@ -278,13 +220,13 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::Privileges => Ok(server::privileges()),
         ShowKind::Grants { user, using } => {
             let (head, lines) = crate::accounts::grants(session, user.as_ref(), using)?;
-            let mut table = Table::new(&[(head.as_str(), text(1024))]);
+            let mut table = Table::with(Columns::of(&[lists::GRANTS]).renamed(0, &head));
             lines.into_iter().for_each(|line| table.row(vec![line.into()]));
             Ok(table)
         }
         ShowKind::CreateUser(user) => {
             let (head, line) = crate::accounts::create_user(session, user)?;
-            let mut table = Table::new(&[(head.as_str(), text(1024))]);
+            let mut table = Table::with(Columns::of(&[lists::CREATE_USER]).renamed(0, &head));
             table.row(vec![line.into()]);
             Ok(table)
         }
@@ -299,9 +241,9 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
         ShowKind::BinaryLogs | ShowKind::BinlogEvents => {
             Err(mysql_error::SqlError::with_message(1381, "You are not using binary logging").into())
         }
-        ShowKind::BinaryLogStatus => Ok(Table::new(&named(&["File", "Position", "Binlog_Do_DB", "Binlog_Ignore_DB", "Executed_Gtid_Set"]))),
-        ShowKind::ReplicaStatus => Ok(replication::replica_status()),
-        ShowKind::Replicas => Ok(Table::new(&named(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"]))),
+        ShowKind::BinaryLogStatus => Ok(Table::new(lists::BINARY_LOG_STATUS)),
+        ShowKind::ReplicaStatus => Ok(Table::new(lists::REPLICA_STATUS)),
+        ShowKind::Replicas => Ok(Table::new(lists::REPLICAS)),
         ShowKind::Profiles => Ok(profiles::profiles(session)),
         ShowKind::Profile { parts, query, limit } => profiles::profile(session, parts, *query, limit.as_ref()),
         // There are none yet.
@@ -334,15 +276,9 @@ fn name_of(what: &ShowKind<'_>) -> String {
     name
 }
 
-/// Text columns with these names.
-fn named<'n>(names: &[&'n str]) -> Vec<(&'n str, ColumnType)> {
-    names.iter().map(|name| (*name, text(1024))).collect()
-}
-
 /// HELP: no topic and no category, as `mysql.help_topic` and its like are empty.
 pub(crate) fn help(session: &mut ClientSession, sink: &mut ResultSink<'_>) {
-    let of = |characters| ColumnType::varchar(characters, Collation::Utf8mb3GeneralCi).not_null();
-    let table = Table::new(&[("name", of(64)), ("is_it_category", of(1))]);
+    let table = Table::new(lists::HELP);
     session.send_rows(&table.columns, &table.rows, sink);
 }
 

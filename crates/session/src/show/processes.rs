@@ -1,11 +1,12 @@
 //! SHOW PROCESSLIST, and the same for the tables of that name.
 
-use super::{Table, number, text};
+use super::Table;
 use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::front::connections::{CONNECT, Connection, Phase, SLEEP};
+use crate::reply::fixed_columns::{Columns, lists};
 use protocol::command::byte;
-use types::{ColumnType, TypeKind, Value};
+use types::Value;
 
 /// Characters of a statement that SHOW PROCESSLIST shows without FULL.
 const INFO_CHARS: usize = 100;
@@ -73,16 +74,7 @@ pub(crate) fn processes(core: &Core) -> impl Iterator<Item = Process> {
 }
 
 pub(super) fn process_list(session: &ClientSession, full: bool) -> Table {
-    let mut table = Table::new(&[
-        ("Id", number()),
-        ("User", text(32)),
-        ("Host", text(261)),
-        ("db", text(64)),
-        ("Command", text(16)),
-        ("Time", ColumnType::int()),
-        ("State", text(30)),
-        ("Info", if full { ColumnType::new(TypeKind::LongText) } else { text(INFO_CHARS as u32) }),
-    ]);
+    let mut table = Table::with(Columns::of(&[lists::PROCESS_LIST, if full { lists::FULL_INFO } else { lists::INFO }]));
     let own = u64::from(session.core.connection.id());
     for mut process in processes(&session.core) {
         if process.id == own {

@@ -1,28 +1,22 @@
 //! SHOW PROFILES and SHOW PROFILE, from `counters/profiles.rs`.
 
-use super::{Table, server, text};
+use super::{Table, server};
 use crate::client_session::ClientSession;
 use crate::counters::profiles::{Profile, Stage};
 use crate::error_map::Outcome;
+use crate::reply::fixed_columns::{ColumnList, Columns, lists};
 use executor::StatementContext;
 use mysql_error::codes;
 use parser::ast::{Limit, ProfilePart};
-use types::{ColumnType, Decimal, Value};
+use types::{Decimal, Value};
 
-/// Characters of a statement's text that the column says it has; the text may be longer, as MySQL's.
-const QUERY_CHARS: u32 = 40;
 /// Decimals of times.
 const MICROS: u8 = 6;
 
 /// SHOW PROFILES.
 pub(super) fn profiles(session: &mut ClientSession) -> Table {
     session.core.warn(codes::warn_deprecated_syntax("SHOW PROFILES", "Performance Schema").into());
-    let columns = [
-        ("Query_ID", ColumnType::int().not_null()),
-        ("Duration", ColumnType::double().not_null()),
-        ("Query", text(QUERY_CHARS).not_null()),
-    ];
-    let mut table = Table::new(&columns);
+    let mut table = Table::new(lists::PROFILES);
     let kept = session.core.profiles.iter().flat_map(|profiles| profiles.kept());
     for profile in kept {
         let text = String::from_utf8_lossy(&profile.text);
@@ -31,47 +25,39 @@ pub(super) fn profiles(session: &mut ClientSession) -> Table {
     table
 }
 
-/// A column that a part adds, and its value of a stage.
-type Extra = (&'static str, ColumnType, fn(&Stage) -> Value);
+/// The value of a column that a part adds.
+type Extra = fn(&Stage) -> Value;
 
 fn micros(micros: i64) -> Value {
     Value::Decimal(Decimal::new(i128::from(micros), MICROS))
 }
 
-/// `DECIMAL(9,6)` seconds.
-fn seconds() -> ColumnType {
-    ColumnType::decimal(9, MICROS)
-}
-
-/// What a part tells of each stage.
-fn columns_of(part: ProfilePart) -> Vec<Extra> {
-    let count = ColumnType::int;
+/// What a part tells of each stage, and the columns of that.
+fn columns_of(part: ProfilePart) -> (ColumnList, &'static [Extra]) {
     match part {
-        ProfilePart::Cpu => vec![
-            ("CPU_user", seconds(), |stage| micros(stage.usage.user_micros)),
-            ("CPU_system", seconds(), |stage| micros(stage.usage.system_micros)),
-        ],
-        ProfilePart::ContextSwitches => vec![
-            ("Context_voluntary", count(), |stage| Value::Int(stage.usage.voluntary_switches)),
-            ("Context_involuntary", count(), |stage| Value::Int(stage.usage.involuntary_switches)),
-        ],
-        ProfilePart::BlockIo => vec![
-            ("Block_ops_in", count(), |stage| Value::Int(stage.usage.blocks_in)),
-            ("Block_ops_out", count(), |stage| Value::Int(stage.usage.blocks_out)),
-        ],
+        ProfilePart::Cpu => (lists::PROFILE_CPU, &[|stage| micros(stage.usage.user_micros), |stage| micros(stage.usage.system_micros)]),
+        ProfilePart::ContextSwitches => (
+            lists::PROFILE_CONTEXT_SWITCHES,
+            &[|stage| Value::Int(stage.usage.voluntary_switches), |stage| Value::Int(stage.usage.involuntary_switches)],
+        ),
+        ProfilePart::BlockIo => {
+            (lists::PROFILE_BLOCK_IO, &[|stage| Value::Int(stage.usage.blocks_in), |stage| Value::Int(stage.usage.blocks_out)])
+        }
         // Linux counts no messages and no swaps.
-        ProfilePart::Ipc => vec![("Messages_sent", count(), |_| Value::Int(0)), ("Messages_received", count(), |_| Value::Int(0))],
-        ProfilePart::PageFaults => vec![
-            ("Page_faults_major", count(), |stage| Value::Int(stage.usage.major_faults)),
-            ("Page_faults_minor", count(), |stage| Value::Int(stage.usage.minor_faults)),
-        ],
-        ProfilePart::Swaps => vec![("Swaps", count(), |_| Value::Int(0))],
-        ProfilePart::Source => vec![
-            ("Source_function", text(30), |stage| stage.place.map_or(Value::Null, |place| Value::from(place.function))),
-            ("Source_file", text(20), |stage| stage.place.map_or(Value::Null, |place| Value::from(place.file()))),
-            ("Source_line", count(), |stage| stage.place.map_or(Value::Null, |place| Value::Int(i64::from(place.line())))),
-        ],
-        ProfilePart::Memory | ProfilePart::All => Vec::new(),
+        ProfilePart::Ipc => (lists::PROFILE_IPC, &[|_| Value::Int(0), |_| Value::Int(0)]),
+        ProfilePart::PageFaults => {
+            (lists::PROFILE_PAGE_FAULTS, &[|stage| Value::Int(stage.usage.major_faults), |stage| Value::Int(stage.usage.minor_faults)])
+        }
+        ProfilePart::Swaps => (lists::PROFILE_SWAPS, &[|_| Value::Int(0)]),
+        ProfilePart::Source => (
+            lists::PROFILE_SOURCE,
+            &[
+                |stage| stage.place.map_or(Value::Null, |place| Value::from(place.function)),
+                |stage| stage.place.map_or(Value::Null, |place| Value::from(place.file())),
+                |stage| stage.place.map_or(Value::Null, |place| Value::Int(i64::from(place.line()))),
+            ],
+        ),
+        ProfilePart::Memory | ProfilePart::All => (lists::NOTHING, &[]),
     }
 }
 
@@ -96,11 +82,13 @@ pub(super) fn profile(
     session.core.warn(codes::warn_deprecated_syntax("SHOW PROFILE", "Performance Schema").into());
     let (offset, count) = server::offset_and_count(limit)?;
     // However often, and in whatever order, they are named.
-    let extras: Vec<Extra> =
-        PARTS.into_iter().filter(|part| parts.contains(part) || parts.contains(&ProfilePart::All)).flat_map(columns_of).collect();
-    let mut columns = vec![("Status", text(30).not_null()), ("Duration", seconds().not_null())];
-    columns.extend(extras.iter().map(|(name, ty, _)| (*name, ty.clone())));
-    let mut table = Table::new(&columns);
+    let (mut columns, mut extras) = (vec![lists::PROFILE], Vec::new());
+    for part in PARTS.into_iter().filter(|part| parts.contains(part) || parts.contains(&ProfilePart::All)) {
+        let (list, values) = columns_of(part);
+        columns.push(list);
+        extras.extend_from_slice(values);
+    }
+    let mut table = Table::with(Columns::of(&columns));
     let kept = session.core.profiles.as_ref().map(|profiles| profiles.kept());
     let profile = kept.and_then(|kept| match query {
         Some(id) => kept.iter().find(|profile| profile.id == id),
@@ -108,7 +96,7 @@ pub(super) fn profile(
     });
     for stage in profile.iter().flat_map(|profile| profile.stages()).skip(offset).take(count) {
         let mut row = vec![Value::from(stage.name), duration(&stage)];
-        row.extend(extras.iter().map(|(_, _, value)| value(&stage)));
+        row.extend(extras.iter().map(|value| value(&stage)));
         table.row(row);
     }
     Ok(table)
@@ -125,7 +113,7 @@ pub(crate) fn rows_of(profile: &Profile) -> Vec<Vec<Value>> {
     numbered
         .map(|(stage, seq)| {
             let mut row = vec![Value::Int(i64::from(profile.id)), Value::Int(seq), Value::from(stage.name), duration(&stage)];
-            row.extend(PARTS.into_iter().flat_map(columns_of).map(|(_, _, value)| value(&stage)));
+            row.extend(PARTS.into_iter().flat_map(|part| columns_of(part).1).map(|value| value(&stage)));
             row
         })
         .collect()

@@ -1,14 +1,15 @@
 //! What the server is and does: processes, conditions, engines, character sets.
 
-use super::{Table, number, text};
+use super::Table;
 use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
+use crate::reply::fixed_columns::{Columns, lists};
 use mysql_error::{WarningLevel, codes};
 use parser::ast::{ExprKind, Limit, Literal};
 use types::{Charset, Value};
 
 pub(super) fn conditions(session: &ClientSession, limit: Option<&Limit<'_>>, errors_only: bool) -> Result<Table, Outcome> {
-    let mut table = Table::new(&[("Level", text(7)), ("Code", number()), ("Message", text(512))]);
+    let mut table = Table::new(lists::CONDITIONS);
     let (offset, count) = offset_and_count(limit)?;
     let list = session.core.diagnostics.list().iter().filter(|c| !errors_only || c.level == WarningLevel::Error);
     for condition in list.skip(offset).take(count) {
@@ -31,7 +32,7 @@ fn constant(expr: &parser::ast::Expr<'_>) -> Result<usize, Outcome> {
 }
 
 pub(super) fn count(name: &str, count: u32) -> Table {
-    let mut table = Table::new(&[(name, number())]);
+    let mut table = Table::with(Columns::of(&[lists::CONDITION_COUNT]).renamed(0, name));
     table.row(vec![Value::UInt(u64::from(count))]);
     table
 }
@@ -41,14 +42,7 @@ pub(crate) const ENGINE: [&str; 6] =
     ["InnoDB", "DEFAULT", "Altiplano's engine: transactions, row-level locking, multi-version reads", "YES", "YES", "YES"];
 
 pub(super) fn engines() -> Table {
-    let mut table = Table::new(&[
-        ("Engine", text(64)),
-        ("Support", text(8)),
-        ("Comment", text(80)),
-        ("Transactions", text(3)),
-        ("XA", text(3)),
-        ("Savepoints", text(3)),
-    ]);
+    let mut table = Table::new(lists::ENGINES);
     table.row(ENGINE.into_iter().map(Value::from).collect());
     table
 }
@@ -61,8 +55,7 @@ pub(crate) fn charsets_by_name() -> Vec<Charset> {
 }
 
 pub(super) fn charsets() -> Table {
-    let mut table =
-        Table::new(&[("Charset", text(64)), ("Description", text(2048)), ("Default collation", text(64)), ("Maxlen", number())]);
+    let mut table = Table::new(lists::CHARACTER_SETS);
     for charset in charsets_by_name() {
         table.row(vec![
             charset.name().into(),
@@ -75,15 +68,7 @@ pub(super) fn charsets() -> Table {
 }
 
 pub(super) fn collations() -> Table {
-    let mut table = Table::new(&[
-        ("Collation", text(64)),
-        ("Charset", text(64)),
-        ("Id", number()),
-        ("Default", text(3)),
-        ("Compiled", text(3)),
-        ("Sortlen", number()),
-        ("Pad_attribute", text(9)),
-    ]);
+    let mut table = Table::new(lists::COLLATIONS);
     crate::virtual_tables::collation_rows().for_each(|row| table.row(row));
     table
 }
@@ -93,8 +78,7 @@ pub(crate) const PLUGINS: [(&str, &str); 3] =
     [("mysql_native_password", "AUTHENTICATION"), ("caching_sha2_password", "AUTHENTICATION"), ("InnoDB", "STORAGE ENGINE")];
 
 pub(super) fn plugins() -> Table {
-    let mut table =
-        Table::new(&[("Name", text(64)), ("Status", text(10)), ("Type", text(80)), ("Library", text(64)), ("License", text(80))]);
+    let mut table = Table::new(lists::PLUGINS);
     for (name, kind) in PLUGINS {
         table.row(vec![name.into(), "ACTIVE".into(), kind.into(), Value::Null, "Apache-2.0".into()]);
     }
@@ -103,7 +87,7 @@ pub(super) fn plugins() -> Table {
 
 /// SHOW PRIVILEGES: the static ones, then the dynamic ones.
 pub(super) fn privileges() -> Table {
-    let mut table = Table::new(&[("Privilege", text(10)), ("Context", text(15)), ("Comment", text(0))]);
+    let mut table = Table::new(lists::PRIVILEGES);
     let mut statics: Vec<(&str, &str, &str)> = accounts::PRIVILEGES.iter().map(|info| (info.label, info.context, info.comment)).collect();
     statics.push(("Proxy", "Server Admin", "To make proxy user possible"));
     statics.push(("Usage", "Server Admin", "No privileges - allow connect only"));

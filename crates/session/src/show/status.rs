@@ -1,9 +1,10 @@
 //! Variables and counters.
 
-use super::{Table, text};
+use super::Table;
 use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::front::{compression, encryption};
+use crate::reply::fixed_columns::lists;
 use crate::shared::Shared;
 use crate::variables::{self, DEFINITIONS, Scope};
 use executor::StatementContext;
@@ -32,23 +33,21 @@ pub(crate) fn variable_list(core: &Core, global: bool) -> Vec<(&'static str, Str
 }
 
 pub(super) fn variables(session: &ClientSession, scope: Option<VarScope>) -> Table {
-    let mut table = head();
-    for (name, value) in variable_list(&session.core, scope == Some(VarScope::Global)) {
+    let global = scope == Some(VarScope::Global);
+    let mut table = Table::new(if global { lists::GLOBAL_VARIABLES } else { lists::SESSION_VARIABLES });
+    for (name, value) in variable_list(&session.core, global) {
         table.row(vec![name.into(), value.into()]);
     }
     table
 }
 
 pub(super) fn status(session: &ClientSession, scope: Option<VarScope>) -> Table {
-    let mut table = head();
-    for (name, value) in status_list(&session.core, scope == Some(VarScope::Global)) {
+    let global = scope == Some(VarScope::Global);
+    let mut table = Table::new(if global { lists::GLOBAL_STATUS } else { lists::SESSION_STATUS });
+    for (name, value) in status_list(&session.core, global) {
         table.row(vec![name.into(), value.into()]);
     }
     table
-}
-
-fn head() -> Table {
-    Table::new(&[("Variable_name", text(64)), ("Value", text(1024))])
 }
 
 /// Counters with their values, by name; those of the session's own connection are empty where only the server's are wanted.

@@ -1,18 +1,19 @@
 //! What the catalogue knows: databases, tables, columns, indexes.
 
 use super::create::{Quotes, default_text};
-use super::{Table, computed, number, schema_of, text};
+use super::{Table, computed, schema_of};
 use crate::client_session::ClientSession;
 use crate::ddl::has_generated_key;
 use crate::error_map::{Outcome, catalog_error};
 use crate::privileges::Shows;
+use crate::reply::fixed_columns::{ColumnList, Columns, lists};
 use crate::virtual_tables;
 use catalog::{CatalogError, DefaultValue, IndexDef, TableDef, TableEntry, VirtualTableDef, Visibility};
 use planner::plan::OutputColumn;
 use types::{Charset, ColumnType, TypeKind, Value};
 
 pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
-    let mut table = Table::new(&[("Database", text(64))]);
+    let mut table = Table::new(lists::DATABASES);
     let mut names = session.shared().catalog.database_names().map_err(|error| catalog_error(error, || session.stop_error()))?;
     names.extend(virtual_tables::DATABASES.iter().map(|database| database.name.to_owned()));
     names.sort_unstable();
@@ -25,12 +26,8 @@ pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
 
 pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) -> Result<Table, Outcome> {
     let schema = schema_of(session, schema)?;
-    let head = format!("Tables_in_{schema}");
-    let mut columns = vec![(head.as_str(), text(64))];
-    if full {
-        columns.push(("Table_type", text(11)));
-    }
-    let mut table = Table::new(&columns);
+    let lists = [lists::TABLES, lists::TABLE_TYPE];
+    let mut table = Table::with(Columns::of(&lists[..1 + usize::from(full)]).renamed(0, &format!("Tables_in_{schema}")));
     if let Some(database) = virtual_tables::database(&schema) {
         computed::show_tables(database, full, &session.core.shows(), &mut table);
         return Ok(table);
@@ -61,7 +58,7 @@ pub(super) fn create_database(session: &ClientSession, name: &str, if_not_exists
             (name, found.map_err(|error| catalog_error(error, || session.stop_error()))?.collation)
         }
     };
-    let mut table = Table::new(&[("Database", text(64)), ("Create Database", text(1024))]);
+    let mut table = Table::new(lists::CREATE_DATABASE);
     let clause = if if_not_exists { "/*!32312 IF NOT EXISTS*/ " } else { "" };
     let charset = collation.charset();
     // MySQL names the collation where it is not the character set's own, and of utf8mb4 always.
@@ -193,27 +190,18 @@ fn now(ty: &ColumnType) -> String {
 }
 
 /// SHOW COLUMNS of a table without a column.
-pub(super) fn columns_head(full: bool) -> Table {
-    // What is never NULL says so: clients leave room for the word in the others.
-    let mut head = vec![("Field", text(64)), ("Type", ColumnType::new(TypeKind::MediumText).not_null())];
-    if full {
-        head.push(("Collation", text(64)));
-    }
-    head.extend([
-        ("Null", text(3).not_null()),
-        ("Key", ColumnType { length: 3, ..ColumnType::new(TypeKind::Char) }.not_null()),
-        ("Default", ColumnType::new(TypeKind::Text)),
-        ("Extra", text(256)),
-    ]);
-    if full {
-        head.extend([("Privileges", text(154)), ("Comment", ColumnType::new(TypeKind::Text).not_null())]);
-    }
-    Table::new(&head)
+pub(super) fn columns_head(full: bool, temporary: bool) -> Table {
+    Table::new(match (full, temporary) {
+        (false, false) => lists::COLUMNS,
+        (true, false) => lists::FULL_COLUMNS,
+        (false, true) => lists::TEMPORARY_COLUMNS,
+        (true, true) => lists::TEMPORARY_FULL_COLUMNS,
+    })
 }
 
 /// SHOW COLUMNS of a table: those that may be seen, a temporary table's all.
 pub(super) fn columns(entry: &TableEntry, full: bool, generated_keys: bool, shows: &Shows) -> Table {
-    let mut table = columns_head(full);
+    let mut table = columns_head(full, entry.temporary);
     let hides = usize::from(!generated_keys && has_generated_key(&entry.def));
     for (at, column) in entry.def.columns[..entry.def.user_columns()].iter().enumerate().skip(hides) {
         let privileges = match entry.temporary {
@@ -246,29 +234,17 @@ pub(super) fn columns(entry: &TableEntry, full: bool, generated_keys: bool, show
 
 /// SHOW INDEX of a table without an index.
 pub(super) fn indexes_head() -> Table {
-    let mut table = Table::new(&[
-        ("Table", text(64).not_null()),
-        ("Non_unique", ColumnType::int().not_null()),
-        ("Key_name", text(64)),
-        ("Seq_in_index", number().not_null()),
-        ("Column_name", text(64)),
-        ("Collation", text(1)),
-        ("Cardinality", ColumnType::bigint()),
-        ("Sub_part", ColumnType::bigint()),
-        ("Packed", ColumnType::new(TypeKind::Null)),
-        ("Null", text(3).not_null()),
-        ("Index_type", text(11).not_null()),
-        ("Comment", text(8).not_null()),
-        ("Index_comment", text(2048).not_null()),
-        ("Visible", text(3).not_null()),
-        ("Expression", ColumnType::new(TypeKind::LongText)),
-    ]);
+    indexes_of(lists::INDEXES)
+}
+
+fn indexes_of(list: ColumnList) -> Table {
+    let mut table = Table::new(list);
     table.like_column = 2;
     table
 }
 
 pub(super) fn indexes(entry: &TableEntry, generated_keys: bool) -> Table {
-    let mut table = indexes_head();
+    let mut table = if entry.temporary { indexes_of(lists::TEMPORARY_INDEXES) } else { indexes_head() };
     virtual_tables::index_rows_of_show(&entry.def, entry.storage.rows_estimate() as i64, generated_keys).for_each(|row| table.row(row));
     table
 }
@@ -282,26 +258,7 @@ pub(super) fn indexes_of_computed(def: &VirtualTableDef) -> Table {
 
 pub(super) fn table_status(session: &ClientSession, schema: Option<&str>) -> Result<Table, Outcome> {
     let schema = schema_of(session, schema)?;
-    let mut table = Table::new(&[
-        ("Name", text(64)),
-        ("Engine", text(64)),
-        ("Version", number()),
-        ("Row_format", text(10)),
-        ("Rows", number()),
-        ("Avg_row_length", number()),
-        ("Data_length", number()),
-        ("Max_data_length", number()),
-        ("Index_length", number()),
-        ("Data_free", number()),
-        ("Auto_increment", number()),
-        ("Create_time", ColumnType::new(TypeKind::DateTime)),
-        ("Update_time", ColumnType::new(TypeKind::DateTime)),
-        ("Check_time", ColumnType::new(TypeKind::DateTime)),
-        ("Collation", text(64)),
-        ("Checksum", ColumnType::bigint()),
-        ("Create_options", text(256)),
-        ("Comment", text(2048)),
-    ]);
+    let mut table = Table::new(lists::TABLE_STATUS);
     if let Some(database) = virtual_tables::database(&schema) {
         let shown = database.tables().into_iter().filter(|def| session.core.sees_table(def.database, def.name));
         shown.for_each(|def| table.row(virtual_tables::computed_status_row(session.shared(), database, def)));

@@ -1,11 +1,12 @@
 //! Views in SHOW and `information_schema`: their columns as they are now, the statement that makes them.
 
+use super::Table;
 use super::create::Quotes;
 use super::tables::columns_head;
-use super::{Table, text};
 use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::error_map::catalog_error;
+use crate::reply::fixed_columns::{Columns, lists};
 use crate::shared::Shared;
 use crate::virtual_tables;
 use catalog::{CheckOption, DefaultValue, TableEntry, ViewDef, ViewEntry, VirtualTableDef};
@@ -115,7 +116,7 @@ pub(super) fn implicit_default(ty: &ColumnType) -> Option<String> {
 
 /// SHOW COLUMNS of a view.
 pub(super) fn columns(core: &Core, view: &Arc<ViewEntry>, full: bool) -> Result<Table, SqlError> {
-    let mut table = columns_head(full);
+    let mut table = columns_head(full, false);
     let shows = core.shows();
     for ViewColumn { column, default, extra, comment } in view_columns(&core.shared, view)? {
         let privileges = shows.column(&view.def.database, &view.def.name, &column.name);
@@ -169,15 +170,10 @@ pub fn whole_view_text(def: &ViewDef) -> String {
 
 /// SHOW CREATE VIEW, and SHOW CREATE TABLE of a view.
 pub(super) fn create(session: &mut ClientSession, view: &Arc<ViewEntry>) -> Table {
-    let mut table = Table::new(&[
-        ("View", text(64)),
-        ("Create View", text(1024)),
-        ("character_set_client", text(32)),
-        ("collation_connection", text(32)),
-    ]);
     let def = &view.def;
     let quotes = Quotes::of(session);
     let statement = create_view_text(def, session.core.database.as_deref(), |name| quotes.quoted(name));
+    let mut table = Table::with(Columns::of(&[lists::CREATE_VIEW]).as_long_as(1, &statement));
     let (charset, collation) = (def.client_charset.as_str(), def.connection_collation.as_str());
     table.row(vec![def.name.as_str().into(), statement.into(), charset.into(), collation.into()]);
     if let Err(error) = planner::views::view_columns(view, &Describing(session.shared())) {

@@ -7,8 +7,8 @@ use crate::error_map::Outcome;
 use crate::front::connections::Stop;
 use crate::privileges::authorize;
 use crate::query_logs::Log;
+use crate::reply::fixed_columns::Columns;
 use crate::reply::output::Output;
-use crate::reply::result_columns;
 use crate::statement::query::{empty_query, is_planned};
 use crate::statement::run::Ran;
 use crate::transaction::Completion;
@@ -18,7 +18,6 @@ use executor::{RowConsumer, Scratch, StatementContext};
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, KillKind, PrepareSource, Statement};
 use planner::Plan;
-use planner::plan::OutputColumn;
 use protocol::{OkReply, ResultSink};
 use std::sync::Arc;
 use types::{ColumnType, Value};
@@ -423,21 +422,22 @@ impl ClientSession {
     }
 
     /// Writes a result that the session made itself.
-    pub(crate) fn send_rows(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
+    pub(crate) fn send_rows(&mut self, columns: &Columns, rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
         self.send_result(columns, rows, self.core.diagnostics.warning_count(), sink);
     }
 
     /// The same, with conditions at hand that are not this statement's.
-    pub(crate) fn send_rows_without_warnings(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
+    pub(crate) fn send_rows_without_warnings(&mut self, columns: &Columns, rows: &[Vec<Value>], sink: &mut ResultSink<'_>) {
         // Nor do they count as rows that were found.
         let found = self.core.found_rows;
         self.send_result(columns, rows, 0, sink);
         self.core.found_rows = found;
     }
 
-    fn send_result(&mut self, columns: &[OutputColumn], rows: &[Vec<Value>], warnings: u32, sink: &mut ResultSink<'_>) {
+    fn send_result(&mut self, columns: &Columns, rows: &[Vec<Value>], warnings: u32, sink: &mut ResultSink<'_>) {
         let results = self.core.settings.charsets.results;
-        let block = result_columns::block(columns, results);
+        let block = columns.block(results);
+        let columns = columns.output();
         let status = self.server_status();
         let zone = &self.zone;
         let mut output = Output { sink, block: &block, columns, zone, results, status, begun: false, dependencies: None };

@@ -4,14 +4,14 @@ use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::Outcome;
 use crate::front::connections::Phase;
-use crate::reply::result_columns;
+use crate::reply::fixed_columns::{Columns, lists};
 use crate::temporary::Changed;
 use crate::variables::variable;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, ExplainFormat, ExplainTarget};
 use planner::Plan;
-use planner::plan::{Body, OutputColumn};
+use planner::plan::Body;
 use protocol::ResultSink;
 use types::Value;
 
@@ -158,10 +158,8 @@ impl ClientSession {
             }
             match format {
                 Format::Traditional => {
-                    let columns: Vec<OutputColumn> =
-                        planner::explain::columns().into_iter().map(|(name, ty)| result_columns::plain(name, ty)).collect();
                     let rows = planner::explain::traditional(&plan);
-                    self.send_rows(&columns, &rows, sink);
+                    self.send_rows(&Columns::of(&[lists::EXPLAIN]), &rows, sink);
                     return Ok(());
                 }
                 Format::Tree => planner::explain::tree(&plan),
@@ -180,8 +178,7 @@ impl ClientSession {
     }
 
     fn send_text(&mut self, text: String, sink: &mut ResultSink<'_>) {
-        let columns = [result_columns::plain("EXPLAIN", types::ColumnType::varchar(65_535, types::Collation::DEFAULT))];
-        self.send_rows(&columns, &[vec![Value::from(text)]], sink);
+        self.send_rows(&Columns::of(&[lists::EXPLAIN_TEXT]), &[vec![Value::from(text)]], sink);
     }
 
     /// The plan. What it is warned of is said at the first of its tries.

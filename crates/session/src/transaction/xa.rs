@@ -9,13 +9,13 @@
 
 use crate::client_session::ClientSession;
 use crate::error_map::{Outcome, engine_error};
-use crate::reply::result_columns::plain;
+use crate::reply::fixed_columns::{Columns, lists};
 use engine::Xid;
 use lock_manager::WaitsFor;
 use mysql_error::{SqlError, codes};
 use parser::ast::{self, XaStart};
 use protocol::ResultSink;
-use types::{Collation, ColumnType, Value};
+use types::Value;
 
 /// How far a session's branch has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +35,6 @@ pub(crate) struct XaBranch {
 
 /// The state's name outside a branch, also when the session is inside a plain transaction.
 const NON_EXISTING: &str = "NON-EXISTING";
-/// Longest part of a name.
-const PART_BYTES_MAX: usize = 64;
 
 impl XaBranch {
     fn state(&self) -> &'static str {
@@ -254,13 +252,6 @@ impl ClientSession {
 
     /// XA RECOVER: all prepared branches.
     pub(crate) fn xa_recover(&mut self, convert: bool, sink: &mut ResultSink<'_>) {
-        let number = || ColumnType::bigint();
-        let columns = [
-            plain("formatID", number()),
-            plain("gtrid_length", number()),
-            plain("bqual_length", number()),
-            plain("data", ColumnType::varchar(2 * 2 * PART_BYTES_MAX as u32 + 2, Collation::DEFAULT)),
-        ];
         let xids = self.shared().engine.prepared_xids();
         let rows: Vec<Vec<Value>> = xids
             .iter()
@@ -278,6 +269,6 @@ impl ClientSession {
                 ]
             })
             .collect();
-        self.send_rows(&columns, &rows, sink);
+        self.send_rows(&Columns::of(&[lists::XA_RECOVER]), &rows, sink);
     }
 }

@@ -159,7 +159,7 @@ pub(crate) static DATABASES: [VirtualDatabase; 4] = [
 ];
 
 const INFORMATION_SCHEMA: &str = "information_schema";
-const PERFORMANCE_SCHEMA: &str = "performance_schema";
+pub(crate) const PERFORMANCE_SCHEMA: &str = "performance_schema";
 pub(crate) const MYSQL: &str = "mysql";
 pub(crate) const SYS: &str = "sys";
 

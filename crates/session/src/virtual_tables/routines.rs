@@ -6,7 +6,7 @@ use crate::context::Core;
 use catalog::{VirtualRequest, VirtualRow};
 use executor::VirtualRows;
 use planner::sys_functions::{FUNCTIONS, SysFunction, SysType};
-use types::{ColumnType, Timestamp, Value};
+use types::{ColumnType, DateTime, Timestamp, Value};
 
 /// Whose they are in MySQL.
 const DEFINER: &str = "mysql.sys@localhost";
@@ -75,7 +75,7 @@ pub(super) fn parameter_rows(_core: &mut Core, _request: &VirtualRequest) -> exe
 /// The rows of SHOW FUNCTION STATUS.
 pub(crate) fn function_status_rows() -> Vec<Vec<Value>> {
     let row = |function: &SysFunction| {
-        let never = || Value::from("0000-00-00 00:00:00");
+        let never = || Value::DateTime(DateTime::ZERO);
         let mut row: Vec<Value> = vec![SYS.into(), function.name.into(), "FUNCTION".into(), "SQL".into(), DEFINER.into()];
         row.extend([never(), never(), "INVOKER".into(), "".into()]);
         row.extend(["utf8mb4".into(), "utf8mb4_0900_ai_ci".into(), "utf8mb4_0900_ai_ci".into()]);
