@@ -6,7 +6,7 @@
   --again (what was kept of the run before)    --times N (of which the least counts)    --hold (servers and data stay until a line is read)
 
 The product (scripts/apps/product_NAME.py) runs here once, with every statement logged. Its data is loaded into both servers, and then into itself so many
-times: each copy has its keys (what is named like one, or is in a foreign key) moved by as much, so that rows lead to rows of their own copy; what is unique and
+times: each copy has its keys (what is named like one, or is in a foreign key; numbers, and texts of hexadecimal digits) moved by as much, so that rows lead to rows of their own copy; what is unique and
 no number gets the copy's number at its end; times go back by an hour for each. Then every SELECT of the log, two of each form, is asked of both in turns. Plans
 that suit some rows only show as what takes longer here; results that differ (of queries without a LIMIT) are printed, too. Times are those of one client in
 Python on whatever else runs: look at what is several times slower, by EXPLAIN ANALYZE, and not at the rest.
@@ -22,7 +22,9 @@ sys.path[:0] = [str(HERE), str(HERE / "suites"), str(HERE / "apps")]
 import apps, harness
 
 WHOLE = ("int", "bigint", "mediumint")
-KEY_NAME = r"(?i)(^|_)(id|parent|post|author|user|page|lft|rgt)$|id$"
+KEY_NAME = r"(?i)(^|_)(id|parent|post|author|user|page|from|actor|latest|lft|rgt)$|id$"
+TEXTS = ("char", "varchar", "text", "varbinary")
+MADE_BY_CHANCE = "^[0-9a-f]{20,64}$"  # ids that are texts: UUIDs and the like
 ROWS_MAX = 200_000  # of one table
 NUMBERS_MAX = 2_000_000_000
 OF_THE_SERVER = r"(?i)information_schema|@@|performance_schema|_lock\(|sleep\(|for update|into outfile|last_insert_id|found_rows\(\)|version\(\)"
@@ -44,7 +46,7 @@ def logged(target, database):
     """The product's SELECTs: two of each form."""
     found, kept = {}, []
     rows = asked(connect(target, database), "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type IN ('Query', 'Execute')")
-    for text in (row[0].strip() for row in rows):
+    for text in (row[0].strip() for row in rows if row[0]):  # others hold bytes that are no text
         if not re.match(r"(?is)^(/\*.*?\*/\s*)*\(?\s*(select|with)\b", text) or re.search(OF_THE_SERVER, text) or text.startswith("SELECT * FROM `"):
             continue
         form = re.sub(r"\?(\s*,\s*\?)+", "?+", re.sub(r"'(?:[^'\\]|\\.|'')*'|\b\d+\b", "?", text))
@@ -67,6 +69,7 @@ def multiply(connection, database, copies):
     for table, name, parent, of in of_schema("TABLE_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME", "KEY_COLUMN_USAGE", "REFERENCED_TABLE_NAME IS NOT NULL"):
         keys |= {(table, name), (parent, of)}
     is_key = lambda table, name: columns[table][name][0] in WHOLE and ((table, name) in keys or re.search(KEY_NAME, name))
+    is_name = lambda table, name: columns[table][name][0] in ("char", "varchar") and ((table, name) in keys or re.search(KEY_NAME, name))
     largest = [asked(connection, f"SELECT MAX(`{name}`) FROM `{table}`")[0][0] or 0 for table in columns for name in columns[table] if is_key(table, name)]
     step = 10 ** len(str(max((value for value in largest if value < 1_000_000), default=1)))
     step = min(step, NUMBERS_MAX // copies)
@@ -74,16 +77,20 @@ def multiply(connection, database, copies):
     for table, of in columns.items():
         count = asked(connection, f"SELECT COUNT(*) FROM `{table}`")[0][0]
         made = {name: f"IF(`{name}` > 0, `{name}` + k * {step}, `{name}`)" if is_key(table, name) else None for name in of}
+        moved = {name: f"IF(`{name}` REGEXP '{MADE_BY_CHANCE}', CONCAT(LPAD(LOWER(HEX(k)), 6, '0'), SUBSTRING(`{name}`, 7)), `{name}`)" for name in of if is_name(table, name)}
         for parts in unique.get(table, {}).values():
             # Each unique key has to change: by its last text, else by its last number or time.
             names = [name for name in reversed(parts) if name in of]
             if any(made[name] for name in names):
                 continue
-            texts = [name for name in names if (of[name][1] or 0) >= 8 and "binary" not in of[name][0]]
+            texts = [name for name in names if (of[name][1] or 0) >= (32 if of[name][0] == "varbinary" else 8) and of[name][0] in TEXTS and name not in moved]
+            if not texts and any(name in moved for name in names):
+                continue
             for name in (texts or names)[:1]:
                 kind, length = of[name]
                 ways = {"binary": f"CONCAT(LEFT(`{name}`, {(length or 4) - 4}), UNHEX(LPAD(HEX(k), 8, '0')))", "datetime": f"`{name}` - INTERVAL k DAY", "date": f"`{name}` - INTERVAL k DAY"}
                 made[name] = f"CONCAT(LEFT(`{name}`, {min(length, 190) - 7}), '_', k)" if name in texts else ways.get(kind, f"`{name}`" if "char" in kind else f"`{name}` + k * {step}")
+        made |= {name: way for name, way in moved.items() if not made[name]}
         for name, (kind, _) in of.items():
             back = kind in ("datetime", "timestamp") and not made[name] and not asked(connection, f"SELECT COUNT(*) FROM `{table}` WHERE YEAR(`{name}`) < 1990")[0][0]
             made[name] = made[name] or (f"`{name}` - INTERVAL k HOUR" if back else f"`{name}`")

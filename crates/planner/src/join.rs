@@ -28,6 +28,7 @@ use crate::typing::{self, Class};
 use catalog::TableEntry;
 use record::KeyRestore;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use types::Collation;
 
 /// Items up to which all orders are tried.
@@ -36,6 +37,9 @@ const EXHAUSTIVE_MAX: usize = 10;
 const BUILD_COST: f64 = 2.0;
 /// Cost of probing it.
 const PROBE_COST: f64 = 1.5;
+
+/// A semi or anti join whose left rows have more partners than this looks them up one by one, and stops at the first that passes; fewer are read together.
+pub const PARTNERS_TOGETHER_MAX: f64 = 64.0;
 
 /// Relations that are inner-joined, with what hangs on them by outer, semi and anti joins.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +50,8 @@ pub struct Group {
     pub conjuncts: Vec<Expr>,
     /// Keep the order as written.
     pub straight: bool,
+    /// Sides of STRAIGHT_JOINs: the items up to a number, from a first one on, come before those from there up to a last one.
+    pub sequences: Vec<(Range<usize>, Range<usize>)>,
     /// Hints on the order: relations by number.
     pub hints: Vec<(crate::hints::Place, Vec<usize>)>,
     /// What the first conjuncts have to do with classes of equal columns (`equal.rs`).
@@ -131,11 +137,12 @@ impl<'c> Binder<'c> {
         let mut group = Group { straight, ..Group::default() };
         let mut conjuncts = Vec::with_capacity(filter.len());
         let mut equalities = Vec::new();
+        let single = self.single_rows(relations, &filter);
         for conjunct in filter {
             if self.is_always_true(&conjunct) {
                 continue;
             }
-            match self.semi_join(relations, conjunct, &mut equalities) {
+            match self.semi_join(relations, conjunct, &single, &mut equalities) {
                 Ok(item) => group.items.push(item),
                 Err(conjunct) => conjuncts.push(conjunct),
             }
@@ -163,11 +170,15 @@ impl<'c> Binder<'c> {
                 group.items.push(Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, on: Vec::new(), slots, is_missing: false });
             }
             JoinTree::Inner { parts, on, straight } => {
-                group.straight |= straight;
                 let mut rejected = rejected.clone();
                 rejected.extend(null_rejected(&on));
+                let first = group.items.len();
                 for part in parts {
+                    let middle = group.items.len();
                     self.flatten(relations, part, &rejected, group);
+                    if straight && middle > first {
+                        group.sequences.push((first..middle, middle..group.items.len()));
+                    }
                 }
                 group.conjuncts.extend(on.into_iter().filter(|conjunct| !self.is_always_true(conjunct)));
             }
@@ -230,8 +241,36 @@ impl<'c> Binder<'c> {
         true
     }
 
-    /// Turns `[NOT] EXISTS (…)` and `IN (…)` over a simple block into a semi or anti join.
-    fn semi_join(&mut self, relations: &mut Vec<Relation>, conjunct: Expr, equalities: &mut Vec<Expr>) -> std::result::Result<Item, Expr> {
+    /// Slots of the relations of which constants find at most one row, where some condition is `IN (SELECT …)`.
+    fn single_rows(&self, relations: &[Relation], filter: &[Expr]) -> BTreeSet<Slot> {
+        if !filter
+            .iter()
+            .any(|e| matches!(&e.kind, ExprKind::Subquery(_, kind) if matches!(**kind, SubqueryKind::In { negated: false, .. })))
+        {
+            return BTreeSet::new();
+        }
+        let slots = |relation: &Relation| -> Vec<Slot> {
+            relation.slots.iter().flatten().copied().chain(relation.also.iter().map(|(_, slot)| *slot)).collect()
+        };
+        let all: BTreeSet<Slot> = relations.iter().flat_map(slots).collect();
+        let conditions: Vec<Expr> = filter.iter().filter(|e| !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))).cloned().collect();
+        let is_single = |relation: &&Relation| {
+            matches!(relation.source, Source::Base(_)) && {
+                let path = self.best_path(relation, &conditions, &all, None);
+                path.unique && path.ranges.is_some_and(|ranges| ranges.constant && ranges.single)
+            }
+        };
+        relations.iter().filter(is_single).flat_map(slots).collect()
+    }
+
+    /// Turns `[NOT] EXISTS (…)` and `IN (…)` over a simple block into a semi or anti join. `single`: slots of relations that have one row.
+    fn semi_join(
+        &mut self,
+        relations: &mut Vec<Relation>,
+        conjunct: Expr,
+        single: &BTreeSet<Slot>,
+        equalities: &mut Vec<Expr>,
+    ) -> std::result::Result<Item, Expr> {
         let ExprKind::Subquery(number, kind) = &conjunct.kind else { return Err(conjunct) };
         let number = *number;
         let switches = self.context.switches();
@@ -260,10 +299,13 @@ impl<'c> Binder<'c> {
         };
         let Some(mut block) = self.pending[number as usize].take().map(|block| *block) else { return Err(conjunct) };
         let locks = block.scope.relations.iter().any(|r| r.lock != LockMode::None);
+        // Who asks once looks for what is equal, and needs no set.
+        let asks_once = |needle: &Expr| matches!(needle.kind, ExprKind::Slot(slot) if single.contains(&slot));
         if let SubqueryKind::In { needle, negated: false, collations } = &**kind
             && block.scope.outer.is_empty()
             && switches.has(Switch::Materialization)
             && !locks
+            && !(simple && needle.iter().all(asks_once))
             && let Some(set) = block.items.iter().zip(needle).map(|((e, _), n)| told_apart(e, &n.ty)).collect::<Option<Vec<Expr>>>()
         {
             // A set of its own: its distinct rows are joined, from whichever side is cheaper. No two of them equal the same row.
@@ -386,13 +428,14 @@ impl<'c> Binder<'c> {
             let (step, _, _) = search.step(0, 0, 1.0);
             return (vec![step], wanted);
         }
-        if group.straight {
-            return (search.in_order().steps, wanted);
-        }
-        search.look_at_partners();
         let unlimited = wanted.map(|wanted| Wanted { limit: None, ..wanted });
         search.wanted = unlimited;
-        let whole = if n <= EXHAUSTIVE_MAX { search.exhaustive() } else { search.greedy() };
+        let whole = if group.straight {
+            search.in_order()
+        } else {
+            search.look_at_partners();
+            if n <= EXHAUSTIVE_MAX { search.exhaustive() } else { search.greedy() }
+        };
         search.wanted = wanted;
         match search.until_limit(&whole) {
             Some(order) => (order.steps, wanted),

@@ -63,7 +63,7 @@ pub use bind_query::is_int_literal;
 pub use binder::check_stack;
 pub use context::PlanContext;
 pub use dml::{default_expr, now_expr};
-pub use join::key_form;
+pub use join::{PARTNERS_TOGETHER_MAX, key_form};
 pub use literal_rows::LiteralRows;
 pub use load::plan_load;
 pub use plan::Plan;

@@ -19,6 +19,9 @@ const EXECUTIONS: f64 = 100.0;
 /// Cost of finding the answer of one row in the table of a grouped run.
 const LOOKUP_COST: f64 = 1.0;
 
+/// Rows that are expected to be read for each that is unlike those before.
+const DISTINCT_EACH: f64 = 16.0;
+
 /// How many groups are expected of so many rows.
 pub(crate) fn groups_of(rows: f64) -> f64 {
     rows.sqrt().max(1.0) * 3.0
@@ -75,7 +78,11 @@ impl<'c> Binder<'c> {
             let wanted = Wanted { order: &order, limit: limit_rows, sort_cost: 0.3 };
             self.plan_group(&relations, &group, &blocked, Some(wanted))?
         } else {
-            self.plan_group(&relations, &group, &blocked, None)?
+            // Any rows will do, as soon as there are enough.
+            let takes_first = !grouped && having.is_none() && windows.is_empty() && order.is_empty();
+            let limit = limit_rows.filter(|_| takes_first).map(|limit| if distinct { limit * DISTINCT_EACH } else { limit });
+            let wanted = limit.map(|limit| Wanted { order: &[], limit: Some(limit), sort_cost: 0.0 });
+            self.plan_group(&relations, &group, &blocked, wanted)?
         };
         group.items.clear();
         let (mut node, mut rows, sorted) = (planned.node, planned.rows, planned.ordered);
@@ -98,7 +105,10 @@ impl<'c> Binder<'c> {
         for c in &group.conjuncts {
             self.note_executions(c, rows / passing);
         }
-        for e in exprs.iter().chain(having.iter()).chain(order.iter().map(|k| &k.expr)).chain(&group_by) {
+        // What is only yielded is computed of as many rows as the limit takes.
+        let yielded = if distinct { rows } else { limit_rows.map_or(rows, |limit| rows.min(limit)) };
+        exprs.iter().for_each(|e| self.note_executions(e, yielded));
+        for e in having.iter().chain(order.iter().map(|k| &k.expr)).chain(&group_by) {
             self.note_executions(e, rows);
         }
         for e in aggregates.iter().flat_map(|(_, a)| &a.args) {

@@ -23,15 +23,13 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
 use engine::Read;
+use planner::PARTNERS_TOGETHER_MAX;
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{Fit, fit};
 use planner::plan::{Access, JoinKind, KeyBatches, LockMode, Node, PrefixRange, TableNode};
 use record::KeyPart;
 use std::cell::Cell;
 use types::{ColumnType, Value};
-
-/// A semi or anti join whose left rows have more partners than this looks them up one by one, and stops at the first that passes.
-const PARTNERS_MAX: f64 = 64.0;
 
 /// Rows that a range of each left row is expected to have at least, for chunks of their own.
 const SCANNED_MIN: f64 = 32.0;
@@ -85,7 +83,7 @@ impl<'a> Exec<'a> {
         let kinds = match kind {
             JoinKind::Inner => on.is_none(),
             JoinKind::Semi | JoinKind::Anti => {
-                on.is_none() && table.rows <= PARTNERS_MAX && table.filter.as_ref().is_none_or(harmless::is_harmless)
+                on.is_none() && table.rows <= PARTNERS_TOGETHER_MAX && table.filter.as_ref().is_none_or(harmless::is_harmless)
             }
             JoinKind::Left => on.is_none() && table.filter.as_ref().is_none_or(harmless::is_harmless),
         };

@@ -49,8 +49,8 @@ impl Group {
                 // Nothing to hold on to: after all inner items written before it.
                 mask = bit - 1;
             }
-            mask |= inside[at];
-            mask
+            let left = self.sequences.iter().filter(|(_, right)| right.contains(&at)).flat_map(|(left, _)| left.clone());
+            left.fold(mask | inside[at], |mask, at| mask | 1 << at)
         };
         self.items.iter().enumerate().map(of).collect()
     }

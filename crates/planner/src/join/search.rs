@@ -2,7 +2,7 @@
 
 use super::reads::item_mask;
 use super::turned::hash_cost;
-use super::{Group, ItemKind, Step};
+use super::{Group, ItemKind, PARTNERS_TOGETHER_MAX, Step};
 use crate::access::{Path, Wanted};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
@@ -75,11 +75,15 @@ impl Search<'_, '_> {
         let (path, per_row, each) = self.path(item, relevant, placed == 0);
         // An index on the joined columns tells how many rows a key finds.
         let is_keyed = path.as_ref().and_then(|path| path.ranges.as_ref()).is_some_and(|ranges| !ranges.constant);
+        let join = self.group.items[item].join;
         let per_row = match path {
-            Some(path) if is_keyed && rows > FEW_ROWS => per_row.max(path.probe_cost()),
+            Some(path) if is_keyed => {
+                let read = if matches!(join, JoinKind::Semi | JoinKind::Anti) { rows_until_found(path.rows, each) } else { path.rows };
+                let per_row = if read < path.rows { per_row * read / path.rows } else { per_row };
+                if rows > FEW_ROWS { per_row.max(Path { rows: read, ..path }.probe_cost()) } else { per_row }
+            }
             _ => per_row,
         };
-        let join = self.group.items[item].join;
         let locked = self.group.items[item].is_locked(self.relations);
         // Where all rows are read for each row, it is once at least, whatever the estimate: but for a table without rows nothing is.
         let executions = if is_keyed || rows < NO_ROWS { rows } else { rows.max(1.0) };
@@ -237,22 +241,21 @@ impl Search<'_, '_> {
         order
     }
 
-    /// The cheapest order that begins with a table in the wanted order and finds the others' rows one by one until the limit is reached, where that is expected
-    /// to cost much less than `whole`, the order in which all rows are joined and sorted.
+    /// The cheapest order that begins with a table in the wanted order, or with any where none is wanted, and finds the others' rows one by one until
+    /// the limit is reached, where that is expected to cost much less than `whole`, the order in which all rows are joined and sorted.
     pub(super) fn until_limit(&mut self, whole: &Order) -> Option<Order> {
         let wanted = self.wanted?;
-        let limit = wanted.limit.filter(|_| self.binder.context.switches().has(Switch::PreferOrderingIndex))?;
-        if wanted.order.is_empty() {
-            return None;
-        }
+        let takes_first = wanted.order.is_empty();
+        let limit = wanted.limit.filter(|_| takes_first || self.binder.context.switches().has(Switch::PreferOrderingIndex))?;
         let sorted = whole.rows.max(1.0);
         let whole_cost = whole.cost + sorted * (sorted.min(limit) + 1.0).log2() * wanted.sort_cost;
         self.one_by_one = true;
         let mut best: Option<(f64, Order)> = None;
-        for first in 0..self.group.items.len() {
+        let firsts = if self.group.straight { 1 } else { self.group.items.len() };
+        for first in 0..firsts {
             let begins = self.group.items[first].join == JoinKind::Inner && self.allowed(first, 0);
-            if begins && self.path(first, 0, true).0.is_some_and(|path| path.ordered) {
-                let order = self.greedy_from(Some(first));
+            if begins && (takes_first || self.path(first, 0, true).0.is_some_and(|path| path.ordered)) {
+                let order = if self.group.straight { self.in_order() } else { self.greedy_from(Some(first)) };
                 let cost = order.cost * (limit / order.rows.max(1.0)).min(1.0);
                 if cost * LIMITED_MIN < whole_cost && best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, order));
@@ -371,6 +374,11 @@ impl Search<'_, '_> {
         }
         (total.max(1.0), rows)
     }
+}
+
+/// How many of a key's rows are read by who asks only whether one passes, of which so many are expected to.
+fn rows_until_found(rows: f64, passing: f64) -> f64 {
+    if rows <= PARTNERS_TOGETHER_MAX { rows } else { rows.min(rows / passing.max(0.01)) }
 }
 
 /// Whether some order gives each item what it needs before it.

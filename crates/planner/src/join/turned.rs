@@ -25,6 +25,7 @@ impl Group {
             && item_rows >= ITEM_ROWS_MIN
             && rows * TIMES_MORE <= item_rows
             && !self.straight
+            && self.sequences.is_empty()
             && self.hints.is_empty()
             && members.into_iter().all(reads)
     }
