@@ -421,8 +421,8 @@ pub fn coercibility(expr: &Expr) -> u8 {
     coercibility_with(expr, COERCIBLE)
 }
 
-/// The same where results are merged. There user variables and casts count as columns; not so in comparisons, because the columns of
-/// `information_schema` have another character set in MySQL, which gives way to theirs, and the same one here.
+/// The same where results are merged. There user variables and casts count as columns; not so in comparisons, but for bytes, because the columns
+/// of `information_schema` have another character set in MySQL, which gives way to theirs, and the same one here.
 pub fn coercibility_in_union(expr: &Expr) -> u8 {
     coercibility_with(expr, IMPLICIT)
 }
@@ -432,6 +432,8 @@ fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
         ExprKind::Collate(..) => EXPLICIT,
         ExprKind::Literal(types::Value::Null) => 6,
         ExprKind::Literal(_) | ExprKind::Param(_) => COERCIBLE,
+        // Bytes clash with nothing. They win over a column's text where they were made bytes, not where a literal was written so.
+        ExprKind::UserVariable(_) | ExprKind::Cast(..) if expr.ty.collation == Collation::Binary && is_string_class(&expr.ty) => IMPLICIT,
         ExprKind::UserVariable(_) => of_casts,
         ExprKind::SystemVariable(..) => SYSTEM,
         ExprKind::Func(Func::User | Func::CurrentUser | Func::CurrentRole | Func::Version | Func::Database, _) => SYSTEM,

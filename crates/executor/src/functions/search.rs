@@ -68,7 +68,10 @@ impl Exec<'_> {
                     },
                     _ => 1,
                 };
-                Ok(Value::Int(locate(&h, &n, from, pair_collation(haystack, needle), || self.check_cancel())?))
+                // Bytes are looked for in a text as text.
+                let in_text = needle.ty.collation == Collation::Binary && needle.ty.kind.is_string() && haystack.ty.kind.is_string();
+                let collation = if in_text { haystack.ty.collation } else { pair_collation(haystack, needle) };
+                Ok(Value::Int(locate(&h, &n, from, collation, || self.check_cancel())?))
             }
             F::Field => {
                 let v = self.eval(&args[0])?;
