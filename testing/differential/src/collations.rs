@@ -93,16 +93,30 @@ pub fn query(r: &mut Random) -> Node {
     Node::new(Sort::Query, text, vec![filter])
 }
 
-/// A column of `x`, a literal, or one of them under another collation.
+/// A column of `x`, a literal, one of them under another collation, or bytes.
 fn text(r: &mut Random) -> Node {
     let column = format!("x.{}", r.pick(COLUMNS).0);
-    let text = match r.below(8) {
+    let text = match r.below(10) {
         0 | 1 => r.pick(STRINGS).to_owned(),
         2 => format!("{} COLLATE {}", r.pick(STRINGS), collation(r)),
         3 => format!("CONVERT({column} USING utf8mb4) COLLATE {}", collation(r)),
+        4 => bytes(r, &column),
         _ => column,
     };
     Node::leaf(Sort::Scalar, text)
+}
+
+/// Bytes: those that are made of text win over text, those that are written as such do not.
+fn bytes(r: &mut Random, column: &str) -> String {
+    let literal = r.pick(STRINGS);
+    match r.below(6) {
+        0 => format!("BINARY {literal}"),
+        1 => format!("CAST({column} AS BINARY)"),
+        2 => format!("CONVERT({literal} USING binary)"),
+        3 => format!("CONCAT(BINARY {literal})"),
+        4 => format!("_binary{literal}"),
+        _ => format!("x'{}'", r.pick(&["61", "7a", "7373", "6162"])),
+    }
 }
 
 fn collation(r: &mut Random) -> &'static str {

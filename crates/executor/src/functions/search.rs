@@ -68,9 +68,8 @@ impl Exec<'_> {
                     },
                     _ => 1,
                 };
-                // Bytes are looked for in a text as text.
-                let in_text = needle.ty.collation == Collation::Binary && needle.ty.kind.is_string() && haystack.ty.kind.is_string();
-                let collation = if in_text { haystack.ty.collation } else { pair_collation(haystack, needle) };
+                // What is looked for has no say, whatever COLLATE it has.
+                let collation = if is_string_class(&haystack.ty) { haystack.ty.collation } else { pair_collation(haystack, needle) };
                 Ok(Value::Int(locate(&h, &n, from, collation, || self.check_cancel())?))
             }
             F::Field => {
