@@ -107,7 +107,7 @@ impl Columns {
     }
 
     /// With a column at a place that is as long as a text, at least: one that tells of its only value.
-    pub(crate) fn as_long_as(mut self, at: usize, text: &str) -> Columns {
+    pub(crate) fn at_least_as_long(mut self, at: usize, text: &str) -> Columns {
         let length = &mut self.output[at].ty.length;
         *length = (*length).max(u32::try_from(text.len()).unwrap_or(u32::MAX));
         self

@@ -133,7 +133,7 @@ pub(super) fn create(database: &VirtualDatabase, def: &VirtualTableDef, quotes: 
         None => format!("ENGINE={engine} DEFAULT CHARSET={} COLLATE={}", database.collation.charset().name(), database.collation.name()),
     };
     let statement = format!("{head} {} (\n{}\n) {options}", quotes.quoted(def.name), lines.join(",\n"));
-    let mut table = Table::with(Columns::of(&[lists::CREATE_TABLE]).as_long_as(1, &statement));
+    let mut table = Table::with(Columns::of(&[lists::CREATE_TABLE]).at_least_as_long(1, &statement));
     table.row(vec![def.name.into(), statement.into()]);
     table
 }

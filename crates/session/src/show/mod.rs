@@ -158,7 +158,7 @@ fn make(session: &mut ClientSession, what: &ShowKind<'_>) -> Result<Table, Outco
                 session.refuse_unlocked(&FullName { database: entry.def.database.clone(), table: entry.def.name.clone() })?;
             }
             let statement = create::table(&entry, create::Quotes::of(session), &*session.core.settings.zone);
-            let mut table = Table::with(Columns::of(&[lists::CREATE_TABLE]).as_long_as(1, &statement));
+            let mut table = Table::with(Columns::of(&[lists::CREATE_TABLE]).at_least_as_long(1, &statement));
             table.row(vec![entry.def.name.as_str().into(), statement.into()]);
             Ok(table)
         }

@@ -173,7 +173,7 @@ pub(super) fn create(session: &mut ClientSession, view: &Arc<ViewEntry>) -> Tabl
     let def = &view.def;
     let quotes = Quotes::of(session);
     let statement = create_view_text(def, session.core.database.as_deref(), |name| quotes.quoted(name));
-    let mut table = Table::with(Columns::of(&[lists::CREATE_VIEW]).as_long_as(1, &statement));
+    let mut table = Table::with(Columns::of(&[lists::CREATE_VIEW]).at_least_as_long(1, &statement));
     let (charset, collation) = (def.client_charset.as_str(), def.connection_collation.as_str());
     table.row(vec![def.name.as_str().into(), statement.into(), charset.into(), collation.into()]);
     if let Err(error) = planner::views::view_columns(view, &Describing(session.shared())) {
