@@ -165,8 +165,7 @@ impl<'c> Binder<'c> {
     fn flatten(&mut self, relations: &mut Vec<Relation>, tree: JoinTree, rejected: &BTreeSet<Slot>, group: &mut Group) {
         match tree {
             JoinTree::Relation(r) => {
-                let also = relations[r].also.iter().map(|(_, slot)| *slot);
-                let slots = relations[r].slots.iter().flatten().copied().chain(also).collect();
+                let slots = relations[r].used_columns().map(|(_, slot)| slot).collect();
                 group.items.push(Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, on: Vec::new(), slots, is_missing: false });
             }
             JoinTree::Inner { parts, on, straight } => {
@@ -249,9 +248,7 @@ impl<'c> Binder<'c> {
         {
             return BTreeSet::new();
         }
-        let slots = |relation: &Relation| -> Vec<Slot> {
-            relation.slots.iter().flatten().copied().chain(relation.also.iter().map(|(_, slot)| *slot)).collect()
-        };
+        let slots = |relation: &Relation| -> Vec<Slot> { relation.used_columns().map(|(_, slot)| slot).collect() };
         let all: BTreeSet<Slot> = relations.iter().flat_map(slots).collect();
         let conditions: Vec<Expr> = filter.iter().filter(|e| !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))).cloned().collect();
         let is_single = |relation: &&Relation| {
