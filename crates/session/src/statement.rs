@@ -6,7 +6,7 @@
 //!
 //! # In this room
 //! - `query.rs`: texts (COM_QUERY); `prepared.rs` and `prepared/`: handles (COM_STMT_…, PREPARE); `preparable.rs`: which statements those may be; `cursors.rs`: results that are fetched later.
-//! - `plan_cache.rs`: plans by text; `hinted.rs`: variables that a plan's hints set for it.
+//! - `planning.rs`: a plan is made, kept, found again; `plan_cache.rs`: where it is kept, by text; `hinted.rs`: variables that a plan's hints set for it.
 //! - `enter.rs`, then `run.rs`: a plan's way to the executor and the reply; `explain.rs`: to be told instead of run; `restart.rs`: once more under another snapshot.
 //! - `dispatch.rs`: statements by kind, and those without a plan; `signal.rs`, `get_diagnostics.rs`: two of these.
 //!
@@ -21,6 +21,7 @@ pub(crate) mod explain;
 pub(crate) mod get_diagnostics;
 pub(crate) mod hinted;
 pub(crate) mod plan_cache;
+pub(crate) mod planning;
 pub(crate) mod preparable;
 pub(crate) mod prepared;
 pub(crate) mod query;

@@ -32,10 +32,10 @@ pub(crate) fn checked(parsed: parser::Parsed<'_>) -> Result<parser::Parsed<'_>, 
     let may_be = match &parsed.statement {
         ast::Statement::Set(_) | ast::Statement::Do(_) => true,
         ast::Statement::Explain(explain) => match explain.target {
-            ast::ExplainTarget::Statement(statement) => super::query::is_planned(statement),
+            ast::ExplainTarget::Statement(statement) => super::planning::is_planned(statement),
             _ => false,
         },
-        statement => super::query::is_planned(statement),
+        statement => super::planning::is_planned(statement),
     };
     if parsed.is_deep && !may_be { Err(parser::ParseError::too_deep()) } else { Ok(parsed) }
 }

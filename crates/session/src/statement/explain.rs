@@ -103,7 +103,7 @@ impl ClientSession {
         }
         let (arena, text) = (parser::Bump::new(), connection.statement());
         let parsed = parser::parse(&text, self.lexical_mode(), &arena).ok();
-        let Some(parsed) = parsed.filter(|parsed| crate::statement::query::is_planned(&parsed.statement)) else {
+        let Some(parsed) = parsed.filter(|parsed| crate::statement::planning::is_planned(&parsed.statement)) else {
             let message = "EXPLAIN FOR CONNECTION command is supported only for SELECT/UPDATE/INSERT/DELETE/REPLACE";
             return Err(SqlError::with_message(3012, message).into());
         };

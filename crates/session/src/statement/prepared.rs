@@ -17,7 +17,8 @@ use crate::statement::deep;
 use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
 use crate::statement::plan_cache::{CachedPlan, PlanKey};
 use crate::statement::preparable::is_preparable;
-use crate::statement::query::{empty_query, is_planned};
+use crate::statement::planning::is_planned;
+use crate::statement::query::empty_query;
 use crate::statement::run::Ran;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
@@ -433,7 +434,7 @@ pub(crate) fn bound_type(value: &Value, collation: types::Collation) -> Option<C
             Some(ColumnType { length: 4 * BOUND_TEXT_CHARS, ..ColumnType::new(TypeKind::VarBinary) })
         }
         Value::Bytes(_) | Value::Json(_) => Some(ColumnType::varchar(BOUND_TEXT_CHARS, collation)),
-        value => Some(crate::statement::query::literal_type(value, collation)),
+        value => Some(crate::statement::planning::literal_type(value, collation)),
     }
 }
 
