@@ -14,6 +14,24 @@ use protocol::ResultSink;
 use std::sync::Arc;
 use types::{Decimal, Value};
 
+/// How an attempt at a statement of a text ended.
+enum Tried {
+    /// Its plan was stale, and nothing was done.
+    Stale,
+    /// It ran. `next`: where the statement that follows it begins, if one does.
+    Done { next: Option<usize> },
+}
+
+impl Tried {
+    #[inline]
+    fn of(ran: Ran, next: Option<usize>) -> Tried {
+        match ran {
+            Ran::Stale => Tried::Stale,
+            Ran::Done => Tried::Done { next },
+        }
+    }
+}
+
 impl ClientSession {
     /// Runs the statements of a text, one after the other, until one fails.
     #[inline(never)]
@@ -76,26 +94,26 @@ impl ClientSession {
     /// Runs the first statement of `sql`; `Some` offset when more statements follow.
     pub(crate) fn one_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<usize>, Outcome> {
         for _ in 0..STALE_PLANS_MAX {
-            if let Some(next) = self.try_statement(sql, sink)? {
+            if let Tried::Done { next } = self.try_statement(sql, sink)? {
                 return Ok(next);
             }
         }
         Err(too_stale())
     }
 
-    /// One attempt at a statement; `None` when its plan was stale.
-    fn try_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+    /// One attempt at a statement.
+    fn try_statement(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Tried, Outcome> {
         if sql.len() <= words::BYTES_MAX
             && let Some(statement) = words::read(sql)
         {
-            return Ok((self.run_statement(&statement, sql, sink)? == Ran::Done).then_some(None));
+            return self.run_statement(&statement, sql, sink).map(|ran| Tried::of(ran, None));
         }
         self.try_planned(sql, sink)
     }
 
     /// An attempt at a statement that is no short one about the transaction, which that one shall not pay for.
     #[inline(never)]
-    fn try_planned(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+    fn try_planned(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Tried, Outcome> {
         let mode = self.lexical_mode();
         let environment = self.environment();
         let version = self.shared().catalog.version();
@@ -107,7 +125,7 @@ impl ClientSession {
             if self.suits_values(&plan) {
                 let ran = self.run_cached(&plan, sink);
                 self.own_texts.put_back(place, plan);
-                return Ok((ran? == Ran::Done).then_some(None));
+                return ran.map(|ran| Tried::of(ran, None));
             }
         }
         let fingerprint = parser::fingerprint(sql, mode, &mut self.lifted);
@@ -122,7 +140,7 @@ impl ClientSession {
                 _ => self.plan_lifted(sql, &key, fingerprint.rest).map(|plan| (plan, self.following(sql, fingerprint.rest))),
             };
             if let Some((plan, next)) = found {
-                let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| (ran == Ran::Done).then_some(next)));
+                let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| Tried::of(ran, next)));
                 self.own_texts.put(sql, environment, &plan);
                 self.own_plans.put(key, plan);
                 return ran;
@@ -133,7 +151,7 @@ impl ClientSession {
 
     /// Without a plan by text: also where a literal's bytes are not of the type that its place in a plan has, and for the error to report.
     #[inline(never)]
-    fn query_plainly(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+    fn query_plainly(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Tried, Outcome> {
         let arena = std::mem::take(&mut self.arena);
         let result = self.parse_and_run(sql, &arena, sink);
         self.give_back(arena);
@@ -162,7 +180,7 @@ impl ClientSession {
     }
 
     #[inline(never)]
-    fn parse_and_run(&mut self, sql: &[u8], arena: &parser::Bump, sink: &mut ResultSink<'_>) -> Result<Option<Option<usize>>, Outcome> {
+    fn parse_and_run(&mut self, sql: &[u8], arena: &parser::Bump, sink: &mut ResultSink<'_>) -> Result<Tried, Outcome> {
         let parsed = match parser::parse(sql, self.lexical_mode(), arena).and_then(deep::checked) {
             Ok(parsed) => parsed,
             Err(error) if deep::asks_for_room(&error) => return deep::with_room(|| self.parse_and_run(sql, arena, sink)),
@@ -183,8 +201,7 @@ impl ClientSession {
             return Err(parse_error(parser::ParseError::syntax(sql, placeholder_at(sql))).into());
         }
         let text = &sql[..parsed.rest.min(sql.len())];
-        let ran = self.run_statement(&parsed.statement, text, sink)?;
-        Ok((ran == Ran::Done).then_some(next))
+        self.run_statement(&parsed.statement, text, sink).map(|ran| Tried::of(ran, next))
     }
 
     /// Where the next statement begins, if there is one and the client may send several.
