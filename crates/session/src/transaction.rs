@@ -116,7 +116,7 @@ impl TransactionState {
 
 /// What follows the end of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Completion {
+enum Completion {
     Nothing,
     /// Another one begins, with the level and the access mode of the one that ran.
     Chain(Option<(Isolation, bool)>),
@@ -244,8 +244,36 @@ impl ClientSession {
         Ok(())
     }
 
+    /// COMMIT.
+    #[inline]
+    pub(crate) fn commit_statement(&mut self, completion: &ast::Completion, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        self.shared().status.com_commit.inc();
+        self.refuse_in_branch()?;
+        let next = self.completion(completion);
+        if matches!(next, Completion::Nothing) {
+            self.commit_before_reply(sink)?
+        } else {
+            self.commit()?
+        }
+        self.transaction.forget_next();
+        self.complete(next, sink)
+    }
+
+    /// ROLLBACK.
+    #[inline]
+    pub(crate) fn rollback_statement(&mut self, completion: &ast::Completion, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        self.shared().status.com_rollback.inc();
+        self.refuse_in_branch()?;
+        let next = self.completion(completion);
+        let lasting = self.transaction.lasting;
+        self.rollback()?;
+        self.warn_of_lasting_tables(lasting);
+        self.transaction.forget_next();
+        self.complete(next, sink)
+    }
+
     /// What a COMMIT or ROLLBACK does after it: what it says itself, else `completion_type`.
-    pub(crate) fn completion(&self, written: &ast::Completion) -> Completion {
+    fn completion(&self, written: &ast::Completion) -> Completion {
         let by_default = self.core.settings.completion_type;
         // Each word decides its own: AND CHAIN does not keep a session that is to end.
         if written.release.unwrap_or(by_default == 2) {
@@ -259,7 +287,7 @@ impl ClientSession {
     }
 
     /// Does it, and replies.
-    pub(crate) fn complete(&mut self, completion: Completion, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+    fn complete(&mut self, completion: Completion, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         match completion {
             Completion::Nothing => self.reply_ok(0, sink),
             Completion::Chain(characteristics) => {
@@ -471,15 +499,17 @@ impl ClientSession {
     }
 
     /// SAVEPOINT.
-    pub(crate) fn savepoint(&mut self, name: &str) {
+    pub(crate) fn savepoint(&mut self, name: &str) -> Result<(), Outcome> {
+        self.refuse_in_ended_branch()?;
         if !self.transaction_goes_on() {
-            return;
+            return Ok(());
         }
         // It starts no transaction: one that comes before the first statement stands for having done nothing.
         let savepoint = self.engine.savepoint();
         self.count_end(HandlerCall::Savepoint);
         self.transaction.savepoints.retain(|(other, _)| !same_name(other, name));
         self.transaction.savepoints.push((name.into(), savepoint));
+        Ok(())
     }
 
     /// ROLLBACK TO SAVEPOINT.

@@ -10,7 +10,7 @@
 //! 8. metadata locks of the tables, then of the views
 //! 9. the catalogue's version: what was waited for may have been DDL, and then all begins again with another plan. Nothing was read yet.
 //!
-//! Who comes this way: `run.rs` (plans that are kept: its `run_plan` has steps 6 to 9 itself, with its counts), `dispatch.rs` (expressions of SET, DO, KILL,
+//! Who comes this way: `run.rs` (plans that are kept: its `run_plan` has steps 6 to 9 itself, with its counts), `evaluate.rs` (expressions of SET, DO, KILL,
 //! SHOW … WHERE), `explain.rs`, `files/`, `ddl/create_select.rs`.
 
 use crate::client_session::ClientSession;

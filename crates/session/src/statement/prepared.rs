@@ -16,13 +16,13 @@ use crate::reply::sink::PrepareReply;
 use crate::statement::deep;
 use crate::statement::enter::{STALE_PLANS_MAX, too_stale};
 use crate::statement::plan_cache::{CachedPlan, PlanKey};
-use crate::statement::preparable::is_preparable;
 use crate::statement::planning::is_planned;
+use crate::statement::preparable::is_preparable;
 use crate::statement::query::empty_query;
 use crate::statement::run::Ran;
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
-use parser::ast;
+use parser::ast::{self, PrepareSource};
 use protocol::command::Execute;
 use protocol::{BadParams, BoundParam, ColumnDefinition, ColumnType as WireType, ParamValue, ResultSink, ServerStatus};
 use std::hash::{BuildHasher, Hasher};
@@ -377,8 +377,21 @@ impl ClientSession {
         result
     }
 
-    /// PREPARE name FROM text.
-    pub(crate) fn prepare_named(&mut self, name: &str, sql: &[u8]) -> Result<(), Outcome> {
+    /// PREPARE name FROM a text, or from a variable that holds one.
+    pub(crate) fn prepare_statement(&mut self, name: &str, source: &PrepareSource<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
+        let text = match source {
+            PrepareSource::Text(text) => text.to_vec(),
+            PrepareSource::UserVar(variable) => match self.core.user_variable(variable) {
+                Value::Bytes(text) => text.to_vec(),
+                _ => return Err(empty_query()),
+            },
+        };
+        self.prepare_named(name, &text)?;
+        self.reply_info(0, b"Statement prepared", sink);
+        Ok(())
+    }
+
+    fn prepare_named(&mut self, name: &str, sql: &[u8]) -> Result<(), Outcome> {
         let lower = name.to_lowercase();
         self.prepared.close_named(&lower);
         let outer = std::mem::take(&mut self.arena);
