@@ -73,6 +73,37 @@ pub struct Settings {
     pub auto_increment: AutoIncrementSettings,
 }
 
+impl Default for Settings {
+    /// Until the session's variables are looked at (`settings_from_variables`).
+    fn default() -> Settings {
+        Settings {
+            autocommit: true,
+            isolation: Isolation::RepeatableRead,
+            read_only: false,
+            snapshot_isolation: false,
+            sql_mode: SqlMode::DEFAULT,
+            lexical_mode: parser::SqlMode::default(),
+            zone: Arc::new(TimeZone::utc()),
+            lc_time_names: 0,
+            collation: Collation::DEFAULT,
+            charsets: ClientCharsets::default(),
+            lock_wait_timeout_s: 60,
+            max_allowed_packet: 64 << 20,
+            statement_bytes_max: executor::STATEMENT_BYTES_MAX as u64,
+            max_execution_time_ms: 0,
+            notes: true,
+            timestamp: 0.0,
+            select_limit: u64::MAX,
+            max_join_size: u64::MAX,
+            switches: Default::default(),
+            safe_updates: false,
+            completion_type: 0,
+            temporary: 0,
+            auto_increment: executor::AutoIncrementSettings::default(),
+        }
+    }
+}
+
 /// An operator goes to disk when it holds this part of `connection_memory_limit`: allocated is up to twice what is held, and a statement has several operators.
 const OPERATOR_SHARE: usize = 4;
 
@@ -147,6 +178,49 @@ const PACKED_BYTES_MAX: usize = 1024;
 const PACKED_VARIABLES_MAX: usize = 64;
 
 impl Core {
+    /// Of a session that begins: nothing was said yet.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        connection: Arc<Connection>,
+        login: Login,
+        standing: crate::accounts::Standing,
+        variables: SessionVariables,
+        engine: &engine::Session,
+        ticket: Arc<Ticket>,
+    ) -> Core {
+        Core {
+            random: SplitMix64::new(u64::from(connection.id()) ^ shared.engine.wall_micros() as u64),
+            standing,
+            database: None,
+            variables,
+            settings: Settings::default(),
+            user_variables: HashMap::new(),
+            user_locks: HashMap::new(),
+            diagnostics: Diagnostics::default(),
+            last_insert_id: 0,
+            insert_id: 0,
+            row_count: 0,
+            query_attributes: Vec::new(),
+            found_rows: 0,
+            calls_before: HandlerCalls::default(),
+            statement_micros: std::cell::Cell::new(0),
+            tables_locked: false,
+            analyzes: false,
+            cancel: Arc::clone(engine.cancel()),
+            lock_owner: Arc::clone(engine.lock_owner()),
+            acted: false,
+            temporary: None,
+            new_table: None,
+            view_being_made: None,
+            lock_picture: None,
+            profiles: None,
+            ticket,
+            shared,
+            login,
+            connection,
+        }
+    }
+
     /// See [`crate::front::service::Session::pack`].
     pub(crate) fn pack(&mut self) {
         self.lock_owner.pack();

@@ -164,7 +164,7 @@ impl ClientSession {
         if self.is_logged() {
             self.begin_logged_command(&command, out);
         }
-        let flow = self.carry_out(command, out, io);
+        let flow = self.carry_out_command(command, out, io);
         if self.logged.is_none() {
             return flow;
         }
