@@ -1,5 +1,6 @@
-//! [`Front`]: what all connections share, and the life of one connection.
+//! [`Front`]: what all connections share, and the life of one connection: `commands.rs` has its commands, `turns.rs` on whose thread they are served.
 
+mod commands;
 mod turns;
 
 use std::os::fd::OwnedFd;
@@ -10,14 +11,14 @@ use std::time::Instant;
 
 use mysql_error::{SqlError, codes};
 use protocol::reply::OkReply;
-use protocol::{Command, ErrReply, PacketWriter};
-use session::command::{ClientAddress, Flow, Login, command_error};
-use session::connections::{Connection, Hangup, Phase, SLEEP, Stop, ThreadCounts};
+use protocol::{ErrReply, PacketWriter};
+use session::command::{ClientAddress, Login};
+use session::connections::{Connection, Hangup, Phase, Stop, ThreadCounts};
 use session::service::{FrontSettings, Service, Session};
 use sync::{CachePadded, Mutex, Rank, futex};
 
 use crate::attention::Attention;
-use crate::channel::{Channel, Lost, Received, StatementIo, UploadState};
+use crate::channel::Channel;
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
 use crate::pool::{Epoll, Follows, Late, Posts, Processors, Rows, Seats, Thread, Ticket};
@@ -26,9 +27,6 @@ use crate::threads::{After, Threads};
 
 /// Threads that wait for the next login.
 const LOGIN_THREADS_KEPT: u32 = 16;
-
-/// Longest reply that may wait for the log without a thread; one that says OK has a few dozen bytes.
-const LATE_BYTES_MAX: usize = 512;
 
 /// What all connections share.
 pub struct Front<S: Service> {
@@ -264,185 +262,6 @@ impl<S: Service> Front<S> {
         // Others may hold the connection's entry, and with it the socket, for a while; the client must see the end now.
         channel.socket.hang_up(true);
         drop(guard);
-    }
-
-    /// Receive, answer, send, until one side has enough or the session can be parked. `waits`: whether it waits for the first command; `shared`: whether it is parked even
-    /// when there are few connections.
-    #[inline(never)]
-    fn command_loop(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Next {
-        let attention = (!shared).then_some(&self.attention);
-        let Guest { session, login, visitor: Visitor { channel, .. }, reply, .. } = guest;
-        if let Some(unsent) = reply.take() {
-            let sent = match unsent {
-                Unsent::Late { sequence, packets } => {
-                    let goes_on = Self::end_late(channel, session, sequence, &packets);
-                    if goes_on && shared && self.goes_with_others(channel) {
-                        return Next::Reply;
-                    }
-                    goes_on && channel.send()
-                }
-                Unsent::Rest(bytes) => channel.socket.send(&bytes, &channel.connection),
-            };
-            if !sent {
-                return Next::End;
-            }
-            waits = !(shared || self.is_crowded());
-            if !waits && !channel.may_have_more() {
-                return Next::Park;
-            }
-        }
-        let mut capabilities = login.capabilities;
-        // It was parked with half a packet.
-        let mut resumes = channel.connection.phase() == Phase::Reading;
-        loop {
-            if !std::mem::take(&mut resumes) {
-                channel.reader.expect_sequence(0);
-            }
-            let limit = session.max_allowed_packet();
-            let received = if waits { channel.read_a_while(limit, attention) } else { channel.read_ready(limit) };
-            let place = match received {
-                Ok(Received::Packet(place)) => place,
-                Ok(Received::TooLarge(sequence)) => {
-                    channel.out.set_sequence(sequence);
-                    channel.send_error(&codes::net_packet_too_large());
-                    channel.connection.end_command();
-                    continue;
-                }
-                Ok(Received::NoMemory(sequence)) => {
-                    channel.out.set_sequence(sequence);
-                    channel.send_error(&codes::out_of_resources());
-                    channel.connection.end_command();
-                    continue;
-                }
-                Err(Lost::OutOfOrder) => {
-                    channel.out.set_sequence(0);
-                    channel.send_error(&codes::net_packets_out_of_order());
-                    return Next::End;
-                }
-                Err(Lost::NotYet) if waits && !self.rest(channel, session, shared) => {
-                    resumes = true;
-                    continue;
-                }
-                Err(Lost::NotYet) => return Next::Park,
-                Err(Lost::End) => {
-                    let was = channel.connection.phase();
-                    channel.send_farewell(channel.connection.stop_requested(), was);
-                    session.client_is_lost();
-                    return Next::End;
-                }
-            };
-            let byte = channel.reader.payload(&place).first().copied().unwrap_or(SLEEP);
-            if !channel.connection.begin_command(byte) {
-                channel.send_farewell(channel.connection.stop_requested(), Phase::Running);
-                return Next::End;
-            }
-            channel.out.set_sequence(place.reply_sequence());
-            let mut upload = UploadState::None;
-            let flow = match Command::parse(channel.reader.payload(&place), capabilities) {
-                Ok(Command::Quit) => {
-                    session.client_quits();
-                    return Next::End;
-                }
-                Ok(Command::ChangeUser(payload)) => {
-                    let payload = payload.to_vec();
-                    channel.reader.expect_sequence(place.reply_sequence().wrapping_add(1));
-                    match self.change_user(channel, session, login, &payload) {
-                        Ok(new) => {
-                            capabilities = new.capabilities;
-                            *login = new;
-                            Flow::Continue
-                        }
-                        Err(refused) => {
-                            if matches!(refused, Refused::Gone) {
-                                session.client_is_lost();
-                            }
-                            Self::send_refusal(channel, refused);
-                            return Next::End;
-                        }
-                    }
-                }
-                Ok(command) => {
-                    let mut io =
-                        StatementIo::new(&channel.socket, &mut channel.layers, &channel.connection, channel.reader.unread(), limit, shared);
-                    let flow = session.handle(command, &mut channel.out, &mut io);
-                    upload = io.finish();
-                    flow
-                }
-                Err(error) => {
-                    ErrReply::from(&command_error(error)).write(&mut channel.out);
-                    Flow::Continue
-                }
-            };
-            match upload {
-                UploadState::None => {}
-                UploadState::Ended(rest) => channel.reader = rest,
-                UploadState::Broken => {
-                    // The rest of the upload cannot be told from commands; the reply still goes out, but to who was killed.
-                    if channel.connection.stop_requested() != Stop::Connection {
-                        channel.send();
-                    }
-                    return Next::End;
-                }
-            }
-            if flow == Flow::Later {
-                if shared && channel.out.len() <= LATE_BYTES_MAX && !self.service.is_durable(session.awaits()) {
-                    *reply = Some(Unsent::Late { sequence: place.reply_sequence(), packets: channel.out.bytes().into() });
-                    channel.out.clear();
-                    return Next::Wait;
-                }
-                Self::finish_late(channel, session, place.reply_sequence());
-            }
-            if channel.connection.stop_requested() == Stop::Connection && flow != Flow::Quit {
-                // Another killed it: MySQL closes such a connection without a word.
-                return Next::End;
-            }
-            channel.connection.end_command();
-            if shared && flow != Flow::Quit && self.goes_with_others(channel) {
-                return Next::Reply;
-            }
-            if !channel.send() || flow == Flow::Quit {
-                return Next::End;
-            }
-            waits = !(shared || self.is_crowded());
-            if !waits && !channel.may_have_more() {
-                return Next::Park;
-            }
-        }
-    }
-
-    /// Whether the reply in a channel may be sent together with others.
-    #[inline]
-    fn goes_with_others(&self, channel: &mut Channel) -> bool {
-        self.mail.is_some() && channel.may_be_sent_by_others() && !channel.may_have_more()
-    }
-
-    /// Ends a command whose reply has waited for the log; false when the connection is to end.
-    fn end_late(channel: &mut Channel, session: &mut S::Session, sequence: u8, packets: &[u8]) -> bool {
-        channel.out.set_sequence(sequence);
-        channel.out.append_numbered(packets);
-        Self::finish_late(channel, session, sequence);
-        if channel.connection.stop_requested() == Stop::Connection {
-            return false;
-        }
-        channel.connection.end_command();
-        true
-    }
-
-    /// Has the session finish a command that ended with [`Flow::Later`]. An error takes the place of the reply in the channel, which began with this sequence id.
-    fn finish_late(channel: &mut Channel, session: &mut S::Session, sequence: u8) {
-        if let Err(error) = session.finish() {
-            channel.out.clear();
-            channel.out.set_sequence(sequence);
-            ErrReply::from(&error).write(&mut channel.out);
-        }
-    }
-
-    fn change_user(&self, channel: &mut Channel, session: &mut S::Session, old: &Login, payload: &[u8]) -> Result<Login, Refused> {
-        let login = self.authenticator.change_user(channel, self.service.accounts(), old, payload)?;
-        set_label(&channel.connection, &login);
-        session.change_user(login.clone()).map_err(Refused::Error)?;
-        OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
-        Ok(login)
     }
 
     fn send_refusal(channel: &mut Channel, refused: Refused) {
