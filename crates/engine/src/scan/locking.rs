@@ -56,21 +56,85 @@ enum Passed {
     Gone,
 }
 
+/// A locking scan of the primary index, from one call to its return.
+struct PrimaryLook {
+    mode: LockMode,
+    wait: Wait,
+    /// Gaps are locked, too.
+    gaps: bool,
+    forward: bool,
+    /// Behind this key there is nothing to lock.
+    last_key: Option<Vec<u8>>,
+    /// The key that was reached from another leaf and is locked: what came between before that is found by a second look.
+    confirmed: Option<Vec<u8>>,
+    shown: u64,
+}
+
+impl PrimaryLook {
+    /// How the row of a key is locked.
+    #[inline]
+    fn mode_of(&self, state: &ScanState, key: &[u8]) -> LockMode {
+        match self.gaps {
+            // The gap before the first key of the range is not in it.
+            true if self.forward && key == state.whole_range().lower => self.mode,
+            true => self.mode.next_key(),
+            false => self.mode,
+        }
+    }
+
+    /// Whether a key that was reached from another leaf, and is locked, is seen for the first time; from here on it is confirmed.
+    fn is_unconfirmed(&mut self, key: &[u8]) -> bool {
+        let is_new = self.confirmed.as_deref() != Some(key);
+        if is_new {
+            self.confirmed = Some(key.to_vec());
+        }
+        is_new
+    }
+}
+
+/// A row that somebody else has.
+struct MetRow {
+    key: Vec<u8>,
+    mode: LockMode,
+    obstacle: Obstacle,
+    /// The gap before it was locked by this look.
+    gap_is_new: bool,
+}
+
+/// How a stretch of rows ended.
+enum Stretch {
+    /// At a key that was reached from another leaf: the stretch begins again.
+    Unconfirmed,
+    /// Its reader has enough; the cursor is at the last row shown.
+    Stopped,
+    /// Behind the last key that the range can have.
+    Last,
+    /// Behind the range.
+    OutOfRange,
+    Met(MetRow),
+}
+
 impl Scan<'_> {
     /// [`Scan::for_each`] of the primary index for locking reads.
     pub(crate) fn primary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl ShowLocked) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
         let index = &table.indexes[0];
-        let gaps = self.session.locks_gaps();
-        let forward = self.state.direction == Direction::Forward;
-        if gaps {
+        let mut look = PrimaryLook {
+            mode,
+            wait,
+            gaps: self.session.locks_gaps(),
+            forward: self.state.direction == Direction::Forward,
+            last_key: None,
+            confirmed: None,
+            shown: 0,
+        };
+        if look.gaps {
             self.session.lock_gap_above(index, &self.state, mode)?;
+            if look.forward {
+                look.last_key = last_of(&self.state.range.upper);
+            }
         }
-        let last_key = if gaps && forward { last_of(&self.state.range.upper) } else { None };
-        // The key that was reached from another leaf and is locked: what came between before that is found by a second look.
-        let mut confirmed: Option<Vec<u8>> = None;
-        let mut shown = 0u64;
-        'again: loop {
+        loop {
             if self.session.cancel.is_cancelled() {
                 return Err(Error::Killed);
             }
@@ -79,113 +143,126 @@ impl Scan<'_> {
             }
             let mut cursor = index.tree.cursor();
             Self::position(&self.state, &mut cursor)?;
-            let mut obstacle: Option<(Vec<u8>, LockMode, Obstacle, bool)> = None;
-            let mut stopped = false;
-            let mut count = 0;
-            // A stretch of rows under the leaf's latch, until one must be waited for.
-            while cursor.valid() && self.state.in_range(cursor.key()) {
-                let hopped = gaps && forward && cursor.hopped();
-                if hopped {
-                    reached("hop");
+            let met = match self.lock_stretch(&table, &mut cursor, &mut look, f)? {
+                Stretch::Unconfirmed => continue,
+                Stretch::Stopped => {
+                    self.state.pass(cursor.key().to_vec())?;
+                    return Ok(true);
                 }
-                let (key, value) = cursor.entry();
-                let row = header(value)?;
-                let own_mode = match gaps {
-                    // The gap before the first key of the range is not in it.
-                    true if forward && key == self.state.whole_range().lower => mode,
-                    true => mode.next_key(),
-                    false => mode,
-                };
-                let looked = match !gaps && self.session.is_long_gone(row) {
-                    // Locked it would be given back at once.
-                    true => Ok(RowLock::Held),
-                    false => self.session.lock_seen(&table, key, row, own_mode)?,
-                };
-                let mut gap_is_new = false;
-                if own_mode.has_gap() && looked.is_err() {
-                    // Had at once; then nothing comes before the row while that is waited for.
-                    let granted = self.session.try_lock(LockKeyRef { index: index.id, key }, mode.gap_only())?;
-                    gap_is_new = granted == Some(Granted::New);
-                }
-                if hopped && confirmed.as_deref() != Some(key) && !planted("no_second_look") {
-                    confirmed = Some(key.to_vec());
-                    continue 'again;
-                }
-                let mut is_last = last_key.as_deref() == Some(key);
-                let passes_gone = gaps && forward && looked.is_ok() && !self.session.running.closes_gaps && self.session.is_long_gone(row);
-                let step = match looked {
-                    Ok(lock) if row.flags & DELETE_MARK != 0 => {
-                        self.session.give_back(&table, key, lock);
-                        Step::Continue
+                Stretch::OutOfRange => {
+                    if self.locks_end_again(index, &mut cursor, &mut look)? {
+                        continue;
                     }
-                    Ok(lock) => {
-                        shown += 1;
-                        self.session.note_shown();
-                        self.session.engine.with_full_row(&table, value, |row| f(row, RowKey::Whole(key), lock))?
-                    }
-                    Err(found) if wait == Wait::IfMatches => match self.pass_by(&table, key, value, &found, &mut shown, f)? {
-                        Passed::Shown(step) => step,
-                        Passed::Gone => continue,
-                    },
-                    Err(found) => {
-                        obstacle = Some((key.to_vec(), own_mode, found, gap_is_new));
-                        break;
-                    }
-                };
-                if step == Step::Stop {
-                    stopped = true;
-                    break;
-                }
-                if passes_gone && !is_last {
-                    self.session.lock_long_gone(index, &mut cursor, &self.state, mode)?;
-                    is_last = last_key.as_deref() == Some(cursor.key());
-                }
-                count += 1;
-                if count % 256 == 0 && self.session.cancel.is_cancelled() {
-                    return Err(Error::Killed);
-                }
-                if is_last {
                     self.state.place = Place::End;
                     return Ok(false);
                 }
-                if gaps && forward && cursor.is_last_on_leaf() {
-                    self.state.pass(cursor.key().to_vec())?;
+                Stretch::Last => {
+                    self.state.place = Place::End;
+                    return Ok(false);
                 }
-                match self.state.direction {
-                    Direction::Forward => cursor.next()?,
-                    Direction::Backward => cursor.prev()?,
-                };
-            }
-            if stopped {
-                self.state.pass(cursor.key().to_vec())?;
-                return Ok(true);
-            }
-            let Some((key, own_mode, found, gap_is_new)) = obstacle else {
-                if gaps && forward && !planted("range_end_open") {
-                    // The gap that the range ends in.
-                    let on_one_leaf = cursor.valid() && !cursor.hopped() || planted("no_second_look");
-                    let next = if cursor.valid() { cursor.key() } else { &[] };
-                    if !on_one_leaf {
-                        reached("hop");
-                    }
-                    self.session.try_lock(LockKeyRef { index: index.id, key: next }, mode.gap_only())?;
-                    if !on_one_leaf && confirmed.as_deref() != Some(next) {
-                        confirmed = Some(next.to_vec());
-                        continue 'again;
-                    }
-                }
-                self.state.place = Place::End;
-                return Ok(false);
+                Stretch::Met(met) => met,
             };
             drop(cursor);
+            let MetRow { key, mode, obstacle, gap_is_new } = met;
             let gap_is_new = self.is_gap_for_wait(&key, gap_is_new);
-            let wait_for = |session: &mut Session| session.wait_behind_gap(index.id, &key, own_mode, found, wait, gap_is_new);
-            self.state.place = match self.met(&key, shown, wait, wait_for)? {
+            let wait_for = |session: &mut Session| session.wait_behind_gap(index.id, &key, mode, obstacle, wait, gap_is_new);
+            self.state.place = match self.met(&key, look.shown, wait, wait_for)? {
                 After::DealFirst => return Ok(true),
                 After::Again => self.state.just_before(key),
                 After::Passed => Place::After(key),
             };
         }
+    }
+
+    /// Locks and shows rows under the latches of their leaves, until one must be waited for.
+    #[inline]
+    fn lock_stretch(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut btree::Cursor<'_>,
+        look: &mut PrimaryLook,
+        f: &mut impl ShowLocked,
+    ) -> Result<Stretch> {
+        let index = &table.indexes[0];
+        let mut count = 0;
+        while cursor.valid() && self.state.in_range(cursor.key()) {
+            let hopped = look.gaps && look.forward && cursor.hopped();
+            if hopped {
+                reached("hop");
+            }
+            let (key, value) = cursor.entry();
+            let row = header(value)?;
+            let own_mode = look.mode_of(&self.state, key);
+            let looked = match !look.gaps && self.session.is_long_gone(row) {
+                // Locked it would be given back at once.
+                true => Ok(RowLock::Held),
+                false => self.session.lock_seen(table, key, row, own_mode)?,
+            };
+            let mut gap_is_new = false;
+            if own_mode.has_gap() && looked.is_err() {
+                // Had at once; then nothing comes before the row while that is waited for.
+                let granted = self.session.try_lock(LockKeyRef { index: index.id, key }, look.mode.gap_only())?;
+                gap_is_new = granted == Some(Granted::New);
+            }
+            if hopped && !planted("no_second_look") && look.is_unconfirmed(key) {
+                return Ok(Stretch::Unconfirmed);
+            }
+            let mut is_last = look.last_key.as_deref() == Some(key);
+            let passes_gone =
+                look.gaps && look.forward && looked.is_ok() && !self.session.running.closes_gaps && self.session.is_long_gone(row);
+            let step = match looked {
+                Ok(lock) if row.flags & DELETE_MARK != 0 => {
+                    self.session.give_back(table, key, lock);
+                    Step::Continue
+                }
+                Ok(lock) => {
+                    look.shown += 1;
+                    self.session.note_shown();
+                    self.session.engine.with_full_row(table, value, |row| f(row, RowKey::Whole(key), lock))?
+                }
+                Err(found) if look.wait == Wait::IfMatches => match self.pass_by(table, key, value, &found, &mut look.shown, f)? {
+                    Passed::Shown(step) => step,
+                    Passed::Gone => continue,
+                },
+                Err(obstacle) => return Ok(Stretch::Met(MetRow { key: key.to_vec(), mode: own_mode, obstacle, gap_is_new })),
+            };
+            if step == Step::Stop {
+                return Ok(Stretch::Stopped);
+            }
+            if passes_gone && !is_last {
+                self.session.lock_long_gone(index, cursor, &self.state, look.mode)?;
+                is_last = look.last_key.as_deref() == Some(cursor.key());
+            }
+            count += 1;
+            if count % 256 == 0 && self.session.cancel.is_cancelled() {
+                return Err(Error::Killed);
+            }
+            if is_last {
+                return Ok(Stretch::Last);
+            }
+            if look.gaps && look.forward && cursor.is_last_on_leaf() {
+                self.state.pass(cursor.key().to_vec())?;
+            }
+            match self.state.direction {
+                Direction::Forward => cursor.next()?,
+                Direction::Backward => cursor.prev()?,
+            };
+        }
+        Ok(Stretch::OutOfRange)
+    }
+
+    /// Under the latch of what comes behind the range: locks the gap that the range ends in. True when that is to be looked at again.
+    fn locks_end_again(&mut self, index: &Index, cursor: &mut btree::Cursor<'_>, look: &mut PrimaryLook) -> Result<bool> {
+        if !look.gaps || !look.forward || planted("range_end_open") {
+            return Ok(false);
+        }
+        let on_one_leaf = cursor.valid() && !cursor.hopped() || planted("no_second_look");
+        let next = if cursor.valid() { cursor.key() } else { &[] };
+        if !on_one_leaf {
+            reached("hop");
+        }
+        self.session.try_lock(LockKeyRef { index: index.id, key: next }, look.mode.gap_only())?;
+        Ok(!on_one_leaf && look.is_unconfirmed(next))
     }
 
     /// Whether the gap before a key was locked for the wait that is about to begin, by this look or before rows were dealt with.
