@@ -9,7 +9,7 @@
 //! - `profiles.rs`: on what a session's statements spent their time; `stages.rs`: what long ones are at.
 //! - `deadlock_log.rs`: reports of deadlocks in the server's log.
 //!
-//! How they are shown is in `show/status.rs`, `show/profiles.rs` and `virtual_tables/`.
+//! How they are shown is in `show/status.rs`, `show/figures.rs` (with what other parts count), `show/profiles.rs` and `virtual_tables/`.
 //!
 //! # Start at
 //! `status.rs`.

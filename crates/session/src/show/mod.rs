@@ -6,6 +6,7 @@ mod computed;
 mod create;
 mod deadlock;
 mod engine_status;
+mod figures;
 mod filter;
 mod processes;
 mod profiles;
