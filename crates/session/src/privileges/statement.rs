@@ -39,39 +39,20 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
         }
         Statement::DropDatabase { name, .. } => on_database(session, name, P::DROP)?,
         Statement::CreateTable(create) => create_table(session, create)?,
-        Statement::AlterTable(alter) => {
-            let renames = alter.actions.iter().any(|action| matches!(action, AlterAction::Rename(_)));
-            on_named(session, &alter.name, if renames { P::ALTER.with(P::DROP) } else { P::ALTER })?;
-            for action in alter.actions {
-                if let AlterAction::Rename(to) = action {
-                    on_stored(session, to, P::CREATE.with(P::INSERT))?;
-                }
-            }
-            refer(session, &alter.name, WrittenKey::of_alter(alter.actions))?;
-        }
+        Statement::AlterTable(alter) => alter_table(session, alter)?,
         Statement::DropTable(drop) if drop.temporary => {}
         Statement::DropTable(drop) => drop.names.iter().try_for_each(|name| on_named(session, name, P::DROP))?,
-        Statement::CreateView(create) => {
-            on_stored(session, &create.name, P::CREATE_VIEW)?;
-            if create.or_replace || create.alter {
-                on_stored(session, &create.name, P::DROP)?;
-            }
-            if let Some(ast::Account::Named { user, host }) = create.definer {
-                session.may_be_definer(user, host)?;
-            }
-        }
+        Statement::CreateView(create) => create_view(session, create)?,
         Statement::DropView(drop) => drop.names.iter().try_for_each(|name| on_stored(session, name, P::DROP))?,
         Statement::DropProgram { kind: ProgramKind::Event, name, .. } => on_database_of(session, name, P::EVENT)?,
         Statement::DropProgram { kind: ProgramKind::Procedure | ProgramKind::Function, name, .. } => {
             on_routine(session, name, "alter routine", P::ALTER_ROUTINE)?;
         }
         Statement::Call(call) => on_routine(session, &call.name, "execute", P::EXECUTE)?,
-        Statement::RenameTable(pairs) => {
-            for (from, to) in *pairs {
-                on_stored(session, from, P::ALTER.with(P::DROP))?;
-                on_stored(session, to, P::CREATE.with(P::INSERT))?;
-            }
-        }
+        Statement::RenameTable(pairs) => pairs.iter().try_for_each(|(from, to)| {
+            on_stored(session, from, P::ALTER.with(P::DROP))?;
+            on_stored(session, to, P::CREATE.with(P::INSERT))
+        })?,
         Statement::CreateIndex(create) => on_named(session, &create.table, P::INDEX)?,
         Statement::DropIndex(drop) => on_named(session, &drop.table, P::INDEX)?,
         Statement::Truncate(name) => on_named(session, name, P::DROP)?,
@@ -82,30 +63,8 @@ fn look_at_rights(session: &ClientSession, statement: &Statement<'_>) -> Result<
             };
             maintenance.tables.iter().try_for_each(|name| on_part_of_named(session, name, wants))?;
         }
-        Statement::LockTables(locks) => {
-            for lock in *locks {
-                if !means_temporary(session, &lock.table)? {
-                    on_database_of(session, &lock.table, P::LOCK_TABLES)?;
-                    on_stored(session, &lock.table, P::SELECT)?;
-                }
-            }
-        }
-        Statement::Flush(flush) => {
-            for what in flush.what {
-                let (names, dynamic) = match *what {
-                    "TABLES" => ("RELOAD or FLUSH_TABLES", "FLUSH_TABLES"),
-                    "PRIVILEGES" => ("RELOAD or FLUSH_PRIVILEGES", "FLUSH_PRIVILEGES"),
-                    "STATUS" => ("RELOAD or FLUSH_STATUS", "FLUSH_STATUS"),
-                    "USER_RESOURCES" => ("RELOAD or FLUSH_USER_RESOURCES", "FLUSH_USER_RESOURCES"),
-                    "OPTIMIZER_COSTS" => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
-                    _ => ("RELOAD", "RELOAD"),
-                };
-                on_server(session, names, P::RELOAD, dynamic)?;
-            }
-            if flush.read_lock {
-                on_server(session, "RELOAD or FLUSH_TABLES", P::RELOAD, "FLUSH_TABLES")?;
-            }
-        }
+        Statement::LockTables(locks) => locks.iter().try_for_each(|lock| lock_table(session, lock))?,
+        Statement::Flush(what) => flush(session, what)?,
         Statement::Shutdown => on_server(session, "SHUTDOWN", P::SHUTDOWN, "SHUTDOWN")?,
         Statement::ReloadTls { .. } => on_server(session, "CONNECTION_ADMIN", P::NONE, "CONNECTION_ADMIN")?,
         Statement::Backup { .. } | Statement::LockInstance | Statement::UnlockInstance => {
@@ -293,6 +252,55 @@ fn create_table(session: &ClientSession, create: &ast::CreateTable<'_>) -> Resul
     refer(session, &create.name, WrittenKey::of_create(create))?;
     if let Some(like) = &create.like {
         on_part_of_named(session, like, P::SELECT)?;
+    }
+    Ok(())
+}
+
+fn alter_table(session: &ClientSession, alter: &ast::AlterTable<'_>) -> Result<(), SqlError> {
+    use Privileges as P;
+    let renames = alter.actions.iter().any(|action| matches!(action, AlterAction::Rename(_)));
+    on_named(session, &alter.name, if renames { P::ALTER.with(P::DROP) } else { P::ALTER })?;
+    for action in alter.actions {
+        if let AlterAction::Rename(to) = action {
+            on_stored(session, to, P::CREATE.with(P::INSERT))?;
+        }
+    }
+    refer(session, &alter.name, WrittenKey::of_alter(alter.actions))
+}
+
+fn create_view(session: &ClientSession, create: &ast::CreateView<'_>) -> Result<(), SqlError> {
+    on_stored(session, &create.name, Privileges::CREATE_VIEW)?;
+    if create.or_replace || create.alter {
+        on_stored(session, &create.name, Privileges::DROP)?;
+    }
+    match create.definer {
+        Some(ast::Account::Named { user, host }) => session.may_be_definer(user, host),
+        _ => Ok(()),
+    }
+}
+
+fn lock_table(session: &ClientSession, lock: &ast::TableLock<'_>) -> Result<(), SqlError> {
+    if means_temporary(session, &lock.table)? {
+        return Ok(());
+    }
+    on_database_of(session, &lock.table, Privileges::LOCK_TABLES)?;
+    on_stored(session, &lock.table, Privileges::SELECT)
+}
+
+fn flush(session: &ClientSession, flush: &ast::Flush<'_>) -> Result<(), SqlError> {
+    for what in flush.what {
+        let (names, dynamic) = match *what {
+            "TABLES" => ("RELOAD or FLUSH_TABLES", "FLUSH_TABLES"),
+            "PRIVILEGES" => ("RELOAD or FLUSH_PRIVILEGES", "FLUSH_PRIVILEGES"),
+            "STATUS" => ("RELOAD or FLUSH_STATUS", "FLUSH_STATUS"),
+            "USER_RESOURCES" => ("RELOAD or FLUSH_USER_RESOURCES", "FLUSH_USER_RESOURCES"),
+            "OPTIMIZER_COSTS" => ("RELOAD or FLUSH_OPTIMIZER_COSTS", "FLUSH_OPTIMIZER_COSTS"),
+            _ => ("RELOAD", "RELOAD"),
+        };
+        on_server(session, names, Privileges::RELOAD, dynamic)?;
+    }
+    if flush.read_lock {
+        on_server(session, "RELOAD or FLUSH_TABLES", Privileges::RELOAD, "FLUSH_TABLES")?;
     }
     Ok(())
 }
