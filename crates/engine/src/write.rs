@@ -444,41 +444,57 @@ impl Session {
             Modify::Delete => self.delete_in_leaf(table, key, leaf, moves).map(Attempt::Done),
             Modify::Replace => {
                 if !table.has_hidden_key() && moves_key(table, key, row, new)? {
-                    // The row goes elsewhere: lock it, then take the long way.
-                    let locked = self.lock_in_place(table, key, old_header)?;
-                    let old = old.to_vec();
-                    drop(leaf);
-                    if !locked {
-                        return self.again_after(table, key, Obstacle::Lock);
-                    }
-                    let mut full = Vec::new();
-                    let engine = Arc::clone(&self.engine);
-                    let old_row = engine.full_row(table, &old, &mut full)?;
-                    let mut moved = std::mem::take(new);
-                    let key = key.to_vec();
-                    let result = self.update(table, &key, old_row, &mut moved);
-                    *new = moved;
-                    moves.clear();
-                    return result.map(|()| Attempt::Done(Modified::Replaced));
+                    return self.replace_elsewhere(table, key, leaf, new);
                 }
                 if self.needs_external(key, new) {
-                    // The chain cannot be written under the latch.
-                    let locked = self.lock_in_place(table, key, old_header)?;
-                    drop(leaf);
-                    if !locked {
-                        return self.again_after(table, key, Obstacle::Lock);
-                    }
-                    self.store_external(table, key, new)?;
-                    loop {
-                        if let Attempt::Done(()) = self.try_update(table, key, new, moves)? {
-                            return Ok(Attempt::Done(Modified::Replaced));
-                        }
-                    }
+                    return self.replace_by_external(table, key, leaf, new, moves);
                 }
                 Ok(match self.replace_in_leaf(table, key, leaf, new, moves)? {
                     Attempt::Done(()) => Attempt::Done(Modified::Replaced),
                     Attempt::Again => Attempt::Again,
                 })
+            }
+        }
+    }
+
+    /// Replaces a row, which nothing stands in the way of, by one with another key: it is locked, and then goes the long way.
+    #[inline(never)]
+    fn replace_elsewhere(&mut self, table: &Arc<Table>, key: &[u8], leaf: LeafWrite<'_>, new: &mut Vec<u8>) -> Result<Attempt<Modified>> {
+        let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
+        let locked = self.lock_in_place(table, key, header(old)?)?;
+        let old = old.to_vec();
+        drop(leaf);
+        if !locked {
+            return self.again_after(table, key, Obstacle::Lock);
+        }
+        let mut full = Vec::new();
+        let engine = Arc::clone(&self.engine);
+        let old_row = engine.full_row(table, &old, &mut full)?;
+        // Its entries move with it: those that the caller plans have nothing to do.
+        self.update(table, key, old_row, new)?;
+        Ok(Attempt::Done(Modified::Replaced))
+    }
+
+    /// Replaces a row, which nothing stands in the way of, by one that is too large for a leaf: its chain cannot be written under the latch.
+    #[inline(never)]
+    fn replace_by_external(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        leaf: LeafWrite<'_>,
+        new: &mut Vec<u8>,
+        moves: &mut EntryMoves,
+    ) -> Result<Attempt<Modified>> {
+        let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
+        let locked = self.lock_in_place(table, key, header(old)?)?;
+        drop(leaf);
+        if !locked {
+            return self.again_after(table, key, Obstacle::Lock);
+        }
+        self.store_external(table, key, new)?;
+        loop {
+            if let Attempt::Done(()) = self.try_update(table, key, new, moves)? {
+                return Ok(Attempt::Done(Modified::Replaced));
             }
         }
     }
