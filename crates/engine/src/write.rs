@@ -227,13 +227,12 @@ impl Session {
     }
 
     /// Replaces a row that was read with [`crate::Read::Exclusive`]; `key` is its primary key. `new` is encoded with the current layout.
-    pub fn update(&mut self, table: &Arc<Table>, key: &[u8], old: RowRef<'_>, new: &mut Vec<u8>) -> Result<()> {
+    pub fn update(&mut self, table: &Arc<Table>, key: &[u8], new: &mut Vec<u8>) -> Result<()> {
         self.ensure_writer()?;
         if !table.has_hidden_key() {
             let mut new_key = Vec::new();
             table.primary_key(RowRef::new(table.layout(), new), &mut new_key)?;
             if new_key != key {
-                let _ = old;
                 let mark = self.running.last_undo;
                 self.delete(table, key)?;
                 let moved = self.insert_at(table, &new_key, new, OnDuplicate::Report);
@@ -462,16 +461,12 @@ impl Session {
     fn replace_elsewhere(&mut self, table: &Arc<Table>, key: &[u8], leaf: LeafWrite<'_>, new: &mut Vec<u8>) -> Result<Attempt<Modified>> {
         let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
         let locked = self.lock_in_place(table, key, header(old)?)?;
-        let old = old.to_vec();
         drop(leaf);
         if !locked {
             return self.again_after(table, key, Obstacle::Lock);
         }
-        let mut full = Vec::new();
-        let engine = Arc::clone(&self.engine);
-        let old_row = engine.full_row(table, &old, &mut full)?;
-        // Its entries move with it: those that the caller plans have nothing to do.
-        self.update(table, key, old_row, new)?;
+        // Its entries move with it: the caller has none to move.
+        self.update(table, key, new)?;
         Ok(Attempt::Done(Modified::Replaced))
     }
 

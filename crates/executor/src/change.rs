@@ -19,7 +19,6 @@ use crate::hash_key::{KeySet, insert_key};
 use crate::run::{Flow, Result};
 use planner::expr::{Expr, Slot};
 use planner::plan::{Delete, DeleteTarget, Update, UpdateTarget};
-use record::RowRef;
 use smallvec::SmallVec;
 use std::ops::Range;
 use types::Value;
@@ -194,9 +193,8 @@ impl<'a> Exec<'a> {
         let plan = self.plan;
         let entry = &plan.tables[target.table as usize];
         let (Value::Bytes(row), Value::Bytes(key)) = (row, key) else { return Err(internal("row without bytes")) };
-        let layout = entry.storage.layout().clone();
         let mut bytes = Vec::with_capacity(row.len() + GROWTH_BYTES);
-        layout.encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
+        entry.storage.layout().encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
         // The counter moves with an update, too, so that the next insert does not meet the row.
         if let Some(at) = entry.def.auto_increment_column()
             && target.set.iter().any(|(c, _)| *c as usize == at)
@@ -210,7 +208,7 @@ impl<'a> Exec<'a> {
         let written = if target.shared || self.keys_of(target.table).is_some() {
             self.update_as_it_is(target, key, &values, ignore)
         } else {
-            self.engine()?.update(&entry.storage, key, RowRef::new(&layout, row), &mut bytes).map(|()| true).map_err(Error::from)
+            self.engine()?.update(&entry.storage, key, &mut bytes).map(|()| true).map_err(Error::from)
         };
         match written {
             Ok(false) => Ok(()),

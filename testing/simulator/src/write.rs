@@ -599,7 +599,7 @@ impl World {
         if let Err(error) = entry.storage.layout().encode(&row, &mut bytes) {
             return Err(Stop::Violation(format!("{name}: encode {}: {error:?}", show(&row))));
         }
-        let result = batch.row(&entry.storage, 0).and_then(|old| client.session.update(&entry.storage, &key, old, &mut bytes));
+        let result = client.session.update(&entry.storage, &key, &mut bytes);
         self.trace.line(format!("c{} update {name} {key:02x?} {}: {}", client.no, show(&row), outcome(&result)));
         match result {
             Ok(()) => {

@@ -555,7 +555,7 @@ impl<'a> Exec<'a> {
                 updated => updated.map(|_| ()),
             }
         } else {
-            self.engine()?.update(&entry.storage, found.key(0), old, &mut bytes).map_err(Error::from)
+            self.engine()?.update(&entry.storage, found.key(0), &mut bytes).map_err(Error::from)
         };
         match written {
             Ok(()) => {

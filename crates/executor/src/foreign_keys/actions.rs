@@ -11,7 +11,6 @@ use catalog::ReferenceAction;
 use engine::{Modified, Modify, Read, Wait};
 use mysql_error::codes;
 use planner::foreign_keys::ChildKey;
-use record::RowRef;
 use types::Value;
 
 /// Why a row goes.
@@ -212,11 +211,9 @@ impl Exec<'_> {
             }
             cause.chain.pop();
         }
-        let layout = entry.storage.layout().clone();
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        layout.encode(old, &mut before).map_err(|e| internal(&format!("{e:?}")))?;
-        layout.encode(new, &mut after).map_err(|e| internal(&format!("{e:?}")))?;
-        self.engine()?.update(&entry.storage, key, RowRef::new(&layout, &before), &mut after)?;
+        let mut after = Vec::new();
+        entry.storage.layout().encode(new, &mut after).map_err(|e| internal(&format!("{e:?}")))?;
+        self.engine()?.update(&entry.storage, key, &mut after)?;
         Ok(())
     }
 }
