@@ -22,8 +22,8 @@ use record::RowRef;
 use record::header::DELETE_MARK;
 use std::sync::Arc;
 
-/// Entries of a secondary leaf that are looked up together.
-const ENTRIES_PER_BATCH: usize = 32;
+/// Entries of a secondary leaf whose rows are locked one after the other before the next ones are read.
+const LOCKED_PER_BATCH: usize = 32;
 
 /// The only whole key that a range ends with, as far as that can be told from its upper end: behind it there is nothing to lock.
 fn last_of(upper: &[u8]) -> Option<Vec<u8>> {
@@ -320,7 +320,7 @@ impl Scan<'_> {
         let mut batch = EntryBatch::default();
         let mut shown = 0u64;
         'leaf: loop {
-            if !self.next_entries(&table, &mut batch, ENTRIES_PER_BATCH)? {
+            if !self.next_entries(&table, &mut batch, LOCKED_PER_BATCH)? {
                 return Ok(false);
             }
             self.state.rows_ahead.begin_next();
