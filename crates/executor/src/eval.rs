@@ -1,15 +1,15 @@
 //! Evaluation of expressions over the frame.
 
 use crate::bits;
-use crate::convert::{self, coerce, compare, member_number, number, number_decimal, text, truth};
+use crate::convert::{self, coerce, compare, text, truth};
 use crate::exec::Exec;
 use crate::run::Result;
 use crate::subquery::holds;
 use mysql_error::{SqlError, codes};
-use planner::expr::{CastTo, CmpOp, Expr, ExprKind};
+use planner::expr::{CmpOp, Expr, ExprKind};
 use planner::typing::{is_told_once, says_nothing_as_number};
 use std::cmp::Ordering;
-use types::{ByteString, Collation, Decimal, SqlMode, Value};
+use types::{Collation, SqlMode, Value};
 
 impl Exec<'_> {
     /// A value that stands ready, without evaluation.
@@ -356,209 +356,6 @@ impl Exec<'_> {
         Ok(coerce(v, &source.ty, &of.ty, &*self.context))
     }
 
-    #[inline(never)]
-    fn cast(&mut self, v: Value, from: &Expr, to: CastTo) -> Result<Value> {
-        if v.is_null() {
-            return Ok(v);
-        }
-        let v = match member_number(&v, &from.ty) {
-            // What has a text as well as a number is a moment by its text.
-            Some(number)
-                if !matches!(
-                    to,
-                    CastTo::Char { .. }
-                        | CastTo::Binary { .. }
-                        | CastTo::Date
-                        | CastTo::DateTime { .. }
-                        | CastTo::Time { .. }
-                        | CastTo::Json
-                ) =>
-            {
-                Value::UInt(number)
-            }
-            _ => v,
-        };
-        let v = match (v, to) {
-            (v, CastTo::Json) => return self.cast_to_document(v, from),
-            (Value::Json(document), to) if !matches!(to, CastTo::Char { .. } | CastTo::Binary { .. }) => {
-                let v = self.cast_document(&document, from, to)?;
-                if v.is_null() {
-                    return Ok(v);
-                }
-                v
-            }
-            (v, _) => v,
-        };
-        match to {
-            CastTo::Double | CastTo::Float => self.demand_double(&v, from)?,
-            CastTo::Decimal { .. } => self.demand_decimal_of(&v, from)?,
-            _ => {}
-        }
-        let context = &*self.context;
-        Ok(match to {
-            CastTo::Signed | CastTo::Unsigned => {
-                let unsigned = to == CastTo::Unsigned;
-                let bits = match &v {
-                    Value::Bytes(b) => self.integer_of_text(b, unsigned)?,
-                    Value::Double(_) | Value::Float(_) => {
-                        let d = convert::to_f64(&v, context).round_ties_even();
-                        if unsigned && d >= 0.0 { d as u64 } else { (d as i64) as u64 }
-                    }
-                    Value::Int(i) => *i as u64,
-                    Value::UInt(u) => *u,
-                    Value::Decimal(d) => {
-                        let d = d.round(0);
-                        if unsigned && !d.is_negative() {
-                            d.to_u64().unwrap_or_else(|b| b)
-                        } else {
-                            d.to_i64().unwrap_or_else(|b| b) as u64
-                        }
-                    }
-                    other => convert::to_u64(other, context),
-                };
-                if unsigned { Value::UInt(bits) } else { Value::Int(bits as i64) }
-            }
-            CastTo::Double => Value::Double(convert::to_f64(&v, context)),
-            CastTo::Float => match convert::to_f64(&v, context) as f32 {
-                f if f.is_finite() => Value::Float(f),
-                _ => {
-                    let whole = Expr { kind: ExprKind::Cast(Box::new(from.clone()), to), ty: from.ty.clone() };
-                    return Err(crate::errors::out_of_range("DOUBLE", &self.spelled(&whole, || "cast".to_owned())));
-                }
-            },
-            CastTo::Decimal { precision, scale } => {
-                let d = match &v {
-                    Value::Bytes(b) => Some(Decimal::parse(b).value),
-                    other => number(other, context).as_ref().and_then(number_decimal),
-                };
-                // More digits than a decimal has are past its range, too.
-                let negative = d.as_ref().map_or_else(|| convert::to_f64(&v, context) < 0.0, Decimal::is_negative);
-                if d.is_none() {
-                    let mut shown = Vec::new();
-                    convert::append_text(&v, from.ty.decimals, context, &mut shown);
-                    self.truncated("DECIMAL", &shown)?;
-                }
-                match d.and_then(|d| d.rescale(scale)).filter(|d| d.fits(u32::from(precision), scale)) {
-                    Some(d) => Value::Decimal(d),
-                    None => {
-                        let max = Decimal::max_value(u32::from(precision), scale);
-                        self.warn(1264, "Out of range value for column 'CAST' at row 1".to_owned());
-                        Value::Decimal(if negative { max.negate() } else { max })
-                    }
-                }
-            }
-            CastTo::Date => match crate::functions::temporal::moment(&v, &from.ty, context) {
-                Some(at) => {
-                    self.cut_temporal("date", &v)?;
-                    Value::Date(at.date())
-                }
-                None => self.bad_temporal("date", &v)?,
-            },
-            CastTo::DateTime { fraction } => match crate::functions::temporal::moment(&v, &from.ty, context) {
-                Some(at) => Value::DateTime(crate::functions::temporal::round_datetime(at, fraction, context.sql_mode())),
-                None => self.bad_temporal("datetime", &v)?,
-            },
-            CastTo::Time { fraction } => match convert::to_time(&v, context) {
-                Some(t) => {
-                    self.cut_temporal("time", &v)?;
-                    Value::Time(crate::functions::temporal::round_time(t, fraction, self.context.sql_mode()))
-                }
-                None => self.bad_temporal("time", &v)?,
-            },
-            CastTo::Year => {
-                let n = match &v {
-                    // A time is one of today.
-                    Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_) | Value::Time(_) => {
-                        convert::to_datetime(&v, context).map_or(0, |at| i64::from(at.year()))
-                    }
-                    Value::Bytes(b) => match convert::integer_prefix(b, false) {
-                        (n, true) => n as i64,
-                        _ if !b.first().is_some_and(u8::is_ascii_digit) => {
-                            let message = format!("Incorrect YEAR value: '{}'", b.to_text());
-                            self.warn(1525, message);
-                            return Ok(Value::Null);
-                        }
-                        (n, _) => {
-                            self.truncated("YEAR", b)?;
-                            n as i64
-                        }
-                    },
-                    other => convert::to_i64(other, context),
-                };
-                match n {
-                    0 => Value::UInt(0),
-                    1..=69 => Value::UInt(2000 + n as u64),
-                    70..=99 => Value::UInt(1900 + n as u64),
-                    1901..=2155 => Value::UInt(n as u64),
-                    _ => Value::Null,
-                }
-            }
-            CastTo::Char { length, collation } => {
-                if length.is_some_and(|n| n as usize > context.max_allowed_packet()) {
-                    return self.too_long("cast_as_char");
-                }
-                let bytes = owned_text(v, &from.ty, context);
-                if let Some(invalid) = convert::no_text(&bytes, &from.ty, collation.charset()) {
-                    self.warn(1300, format!("Invalid {} character string: '{invalid}'", collation.charset().name()));
-                    if collation.charset().is_unicode() {
-                        return Ok(Value::Null);
-                    }
-                }
-                let bytes = convert::to_charset(bytes, &from.ty, collation.charset());
-                match length {
-                    Some(n) => {
-                        let keep = Collation::DEFAULT.chars_prefix_bytes(&bytes, n as usize);
-                        if keep < bytes.len() {
-                            self.cut_by_cast(collation.charset(), n, &bytes[..keep], &bytes)?;
-                        }
-                        Value::from(&bytes[..keep])
-                    }
-                    None if convert::charset_of(&from.ty) == types::Charset::Binary => self.text_of_bytes(&bytes)?,
-                    None => Value::Bytes(ByteString::from(bytes)),
-                }
-            }
-            CastTo::Json => return Err(crate::errors::internal("a cast to JSON")),
-            CastTo::Binary { length } => {
-                if length.is_some_and(|n| n as usize > context.max_allowed_packet()) {
-                    return self.too_long("cast_as_binary");
-                }
-                let bytes = owned_text(v, &from.ty, context);
-                let mut bytes = convert::to_charset(bytes, &from.ty, types::Charset::Binary);
-                if let Some(n) = length {
-                    if bytes.len() > n as usize {
-                        self.cut_by_cast(types::Charset::Binary, n, &bytes[..n as usize], &bytes)?;
-                    }
-                    let missing = (n as usize).saturating_sub(bytes.len());
-                    memory::reserve(&mut bytes, missing)?;
-                    bytes.resize(n as usize, 0);
-                }
-                Value::Bytes(ByteString::from(bytes))
-            }
-        })
-    }
-
-    /// The bits of a text that is cast to an integer: a number that only the other sign has is taken by its bits.
-    fn integer_of_text(&mut self, b: &[u8], unsigned: bool) -> Result<u64> {
-        let (bits, clean) = convert::integer_prefix(b, true);
-        if !clean {
-            self.truncated("INTEGER", b)?;
-        }
-        let text = b.trim_ascii();
-        let negative = text.first() == Some(&b'-');
-        let past_all = !clean && bits == if negative { i64::MIN as u64 } else { u64::MAX };
-        match unsigned {
-            _ if past_all => {}
-            true if negative && text.len() > 1 => {
-                self.warn(1105, "Cast to unsigned converted negative integer to its positive complement".to_owned());
-            }
-            false if !negative && bits > i64::MAX as u64 => {
-                self.warn(1105, "Cast to signed converted positive out-of-range integer to its negative complement".to_owned());
-            }
-            _ => {}
-        }
-        Ok(bits)
-    }
-
     /// NULL with warning 1292 for a string that is no date or time.
     pub fn bad_temporal(&mut self, kind: &str, v: &Value) -> Result<Value> {
         let mut shown = Vec::new();
@@ -630,7 +427,7 @@ fn is_text(e: &Expr) -> bool {
 }
 
 /// A value's text, which is not copied where the value is one.
-fn owned_text(v: Value, ty: &types::ColumnType, context: &dyn crate::context::StatementContext) -> Vec<u8> {
+pub(crate) fn owned_text(v: Value, ty: &types::ColumnType, context: &dyn crate::context::StatementContext) -> Vec<u8> {
     match v {
         Value::Bytes(text) => text.into_vec(),
         v => text(&v, ty, context).into_owned(),

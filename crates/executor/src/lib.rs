@@ -16,6 +16,7 @@ mod analysis;
 mod arithmetic;
 mod batch;
 mod bits;
+mod cast;
 mod change;
 mod computed;
 mod context;
