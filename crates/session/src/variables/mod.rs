@@ -39,6 +39,7 @@ pub(crate) use table::{known, position, variable};
 use executor::locales;
 use mysql_error::{SqlError, codes};
 use planner::switches::Switches;
+use std::borrow::Cow;
 use types::{SqlMode, Value};
 
 /// How many places for flags MySQL's `sql_mode` has, used or not.
@@ -98,36 +99,22 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
             let clamped = number.clamp(min, max);
             Ok((Value::Double(clamped), clamped != number))
         }
-        Kind::Choice(names) => match value {
-            Value::Int(n) => {
-                let name = usize::try_from(*n).ok().and_then(|n| names.get(n)).ok_or_else(wrong)?;
-                Ok((Value::from(*name), false))
-            }
-            Value::UInt(n) => {
-                let name = usize::try_from(*n).ok().and_then(|n| names.get(n)).ok_or_else(wrong)?;
-                Ok((Value::from(*name), false))
-            }
-            Value::Bytes(text) => {
-                let name = names.iter().find(|name| text.eq_ignore_ascii_case(name.as_bytes())).ok_or_else(wrong)?;
-                Ok((Value::from(*name), false))
-            }
-            Value::Null => Err(wrong()),
+        Kind::Text => match value {
+            Value::Bytes(_) | Value::Null => Ok((value.clone(), false)),
             _ => Err(wrong_type()),
         },
+        // Words, or what their numbers and bits stand for.
+        Kind::Choice(names) => {
+            let name = match words_of(value, wrong, wrong_type)? {
+                Words::Text(text) => names.iter().find(|name| text.eq_ignore_ascii_case(name)),
+                Words::Number(n) => usize::try_from(n).ok().and_then(|n| names.get(n)),
+            };
+            Ok((Value::from(*name.ok_or_else(wrong)?), false))
+        }
         Kind::Set(names) => {
-            let bits = match value {
-                Value::Int(bits) => u64::try_from(*bits).map_err(|_| wrong())?,
-                Value::UInt(bits) => *bits,
-                Value::Bytes(text) => {
-                    let mut bits = 0;
-                    for word in text.to_text().split(',') {
-                        let at = names.iter().position(|name| name.eq_ignore_ascii_case(word));
-                        bits |= 1 << at.ok_or_else(|| codes::wrong_value_for_var(definition.name, word))?;
-                    }
-                    bits
-                }
-                Value::Null => return Err(wrong()),
-                _ => return Err(wrong_type()),
+            let bits = match words_of(value, wrong, wrong_type)? {
+                Words::Text(text) => bits_of(&text, names).map_err(|word| codes::wrong_value_for_var(definition.name, word))?,
+                Words::Number(bits) => bits,
             };
             if bits == 0 || bits >> names.len() != 0 {
                 return Err(wrong());
@@ -135,46 +122,48 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
             let chosen: Vec<&str> = names.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, name)| *name).collect();
             Ok((Value::from(chosen.join(",")), false))
         }
-        Kind::Text => match value {
-            Value::Bytes(_) | Value::Null => Ok((value.clone(), false)),
-            _ => Err(wrong_type()),
-        },
-        Kind::SqlMode => match value {
-            Value::Bytes(text) => {
-                let mode = SqlMode::parse(&text.to_text()).map_err(|bad| codes::wrong_value_for_var(definition.name, &bad))?;
-                Ok((Value::from(mode.to_string()), false))
-            }
-            Value::Int(_) | Value::UInt(_) => {
-                let bits = match value {
-                    Value::UInt(bits) => Some(*bits),
-                    Value::Int(bits) => u64::try_from(*bits).ok(),
-                    _ => None,
-                };
-                let bits = bits.filter(|bits| bits >> SQL_MODE_BITS == 0).ok_or_else(wrong)?;
-                let mode = SqlMode::from_bits(bits).map_err(|bits| codes::unsupported_sql_mode(format!("{bits:#010x}")))?;
-                Ok((Value::from(mode.to_string()), false))
-            }
-            Value::Null => Err(wrong()),
-            _ => Err(wrong_type()),
-        },
-        Kind::Switches => {
-            let flags = match value {
-                // Whoever sets it puts it over what is there: [`switched`].
-                Value::Bytes(text) => {
-                    let text = text.to_text();
-                    return match Switches::default().with(&text) {
-                        Ok(_) => Ok((Value::from(&*text), false)),
-                        Err(rest) => Err(codes::wrong_value_for_var(definition.name, rest)),
-                    };
-                }
-                Value::Int(bits) => u64::try_from(*bits).ok().and_then(Switches::from_bits),
-                Value::UInt(bits) => Switches::from_bits(*bits),
-                Value::Null => None,
-                _ => return Err(wrong_type()),
+        Kind::SqlMode => {
+            let mode = match words_of(value, wrong, wrong_type)? {
+                Words::Text(text) => SqlMode::parse(&text).map_err(|bad| codes::wrong_value_for_var(definition.name, &bad))?,
+                Words::Number(bits) if bits >> SQL_MODE_BITS != 0 => return Err(wrong()),
+                Words::Number(bits) => SqlMode::from_bits(bits).map_err(|bits| codes::unsupported_sql_mode(format!("{bits:#010x}")))?,
             };
-            Ok((Value::from(flags.ok_or_else(wrong)?.to_string()), false))
+            Ok((Value::from(mode.to_string()), false))
         }
+        Kind::Switches => match words_of(value, wrong, wrong_type)? {
+            // Whoever sets it puts it over what is there: [`switched`].
+            Words::Text(text) => match Switches::default().with(&text) {
+                Ok(_) => Ok((Value::from(&*text), false)),
+                Err(rest) => Err(codes::wrong_value_for_var(definition.name, rest)),
+            },
+            Words::Number(bits) => Ok((Value::from(Switches::from_bits(bits).ok_or_else(wrong)?.to_string()), false)),
+        },
     }
+}
+
+/// What a variable is set to whose values are words.
+enum Words<'v> {
+    Text(Cow<'v, str>),
+    /// What stands for some of them.
+    Number(u64),
+}
+
+fn words_of<'v>(value: &'v Value, wrong: impl FnOnce() -> SqlError, wrong_type: impl FnOnce() -> SqlError) -> Result<Words<'v>, SqlError> {
+    match value {
+        Value::Bytes(text) => Ok(Words::Text(text.to_text())),
+        Value::UInt(n) => Ok(Words::Number(*n)),
+        Value::Int(n) => u64::try_from(*n).map(Words::Number).map_err(|_| wrong()),
+        Value::Null => Err(wrong()),
+        _ => Err(wrong_type()),
+    }
+}
+
+/// The bits of words with commas between them; else the word that is none of `names`.
+fn bits_of<'t>(text: &'t str, names: &[&str]) -> Result<u64, &'t str> {
+    text.split(',').try_fold(0, |bits, word| {
+        let at = names.iter().position(|name| name.eq_ignore_ascii_case(word));
+        at.map(|at| bits | 1 << at).ok_or(word)
+    })
 }
 
 /// What MySQL warns of when `sql_mode` becomes a checked value.
