@@ -14,7 +14,7 @@ use crate::binder::{Binder, Relation, Source};
 use crate::dives::rows_in;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::keys::BoundValues;
-use crate::plan::{Groups, SortKey};
+use crate::plan::{Groups, Interval, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use crate::switches::Switch;
 use catalog::{IndexDef, TableEntry};
@@ -427,6 +427,7 @@ impl<'c> Binder<'c> {
             rows = match width {
                 // As many keys as integers between the bounds.
                 Some(w) => self.rows_per_key(entry, index_no, ranges.point_parts + 1).map_or(rows * 0.1, |each| (each * w).min(rows)),
+                None if ranges.spec.any.iter().any(|any| any.interval.as_ref().is_some_and(Interval::is_nearly_all)) => rows * 0.9,
                 None => rows * 0.1,
             };
         }

@@ -12,8 +12,9 @@ use crate::binder::Binder;
 use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind};
 use crate::keys::{self, BoundValues};
-use crate::plan::{Access, RangeSpec};
+use crate::plan::{Access, PrefixRange, RangeSpec};
 use catalog::TableEntry;
+use engine::KeyRange;
 use types::{LocalTime, Value};
 
 /// Ranges that are looked up in the index for an estimate; the rest is extrapolated.
@@ -83,12 +84,28 @@ pub(crate) fn rows_in(
     values: &mut dyn BoundValues,
 ) -> Option<f64> {
     let ranges = keys::key_ranges(&entry.def, index, spec, values)?.ranges;
+    if ranges.len() > RANGES_MAX && spec.any.iter().any(PrefixRange::is_divided) {
+        return rows_around(context, entry, index, &ranges);
+    }
     let looked = ranges.len().min(RANGES_MAX);
     let mut rows = 0.0;
     for range in &ranges[..looked] {
         rows += context.estimate(entry, index, range)? as f64;
     }
     Some(if looked > 0 { rows * ranges.len() as f64 / looked as f64 } else { rows })
+}
+
+/// About how many rows are in what values leave of a range that they divide: most are before the first and behind the last of them.
+fn rows_around(context: &dyn PlanContext, entry: &TableEntry, index: usize, ranges: &[KeyRange]) -> Option<f64> {
+    let [first, between @ .., last] = ranges else { return None };
+    let ends = context.estimate(entry, index, first)? as f64 + context.estimate(entry, index, last)? as f64;
+    let step = between.len().div_ceil(RANGES_MAX - 2).max(1);
+    let (mut looked, mut rows) = (0usize, 0.0);
+    for range in between.iter().step_by(step) {
+        rows += context.estimate(entry, index, range)? as f64;
+        looked += 1;
+    }
+    Some(ends + rows * between.len() as f64 / looked.max(1) as f64)
 }
 
 /// Bounds by the parameters at hand.

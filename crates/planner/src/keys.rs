@@ -7,13 +7,14 @@ mod interval;
 pub use fit::{Fit, fit};
 pub(crate) use instants::local_time;
 pub use interval::like_prefix;
+pub(crate) use interval::pieces;
 
 use crate::expr::Expr;
 use crate::plan::{PrefixRange, RangeSpec};
 use catalog::TableDef;
 use engine::KeyRange;
 use instants::fit_instants;
-use interval::{Bounds, interval_bounds};
+use interval::{Bounds, except_bytes, interval_bounds};
 use record::KeyPart;
 use smallvec::{SmallVec, smallvec};
 use types::{ColumnType, LocalTime, TypeKind, Value};
@@ -168,18 +169,43 @@ fn one_range<'d>(
     };
     let ty = &def.columns[part.column].ty;
     let Some(Bounds { lower, upper }) = interval_bounds(ty, part, interval, bounds, &mut out.exact)? else { return Some(()) };
+    let Some(mut except) = except_bytes(ty, part, &interval.except, bounds, &mut out.exact)? else { return Some(()) };
+    if keys.len().saturating_mul(except.len()) > COMBINATIONS_MAX {
+        except.clear();
+        out.exact = false;
+    }
     for mut key in keys {
         let upper = match &upper {
             Some(upper) => [key.as_slice(), upper].concat(),
             None => engine::after_prefix(&key),
         };
+        let left_out = Vec::from_iter(except.iter().map(|value| [key.as_slice(), value].concat()));
         key.extend_from_slice(&lower);
-        let range = KeyRange { lower: key, upper };
-        if !range.is_empty() {
-            out.ranges.push(range);
-        }
+        push_pieces(KeyRange { lower: key, upper }, left_out, &mut out.ranges);
     }
     Some(())
+}
+
+/// What is left of a range without all keys that begin with some others, which come in order.
+fn push_pieces(mut left: KeyRange, left_out: Vec<Vec<u8>>, out: &mut Vec<KeyRange>) {
+    for key in left_out {
+        if !left.upper.is_empty() && key >= left.upper {
+            break;
+        }
+        let after = engine::after_prefix(&key);
+        if key > left.lower {
+            out.push(KeyRange { lower: left.lower, upper: key });
+        } else if !after.is_empty() && after <= left.lower {
+            continue;
+        }
+        if after.is_empty() {
+            return;
+        }
+        left.lower = after;
+    }
+    if !left.is_empty() {
+        out.push(left);
+    }
 }
 
 /// [`fit`] of a value that a column is to equal.
@@ -203,5 +229,24 @@ mod tests {
         let mut list = vec![range(&[5], &[7]), range(&[1], &[3]), range(&[2], &[4]), range(&[6], &[])];
         merge(&mut list);
         assert_eq!(list, [range(&[1], &[4]), range(&[5], &[])]);
+    }
+
+    #[test]
+    fn what_is_left_out_divides_a_range() {
+        let check = |lower: &[u8], upper: &[u8], left_out: &[&[u8]], expect: &[(&[u8], &[u8])]| {
+            let mut out = Vec::new();
+            let range = KeyRange { lower: lower.to_vec(), upper: upper.to_vec() };
+            push_pieces(range, left_out.iter().map(|key| key.to_vec()).collect(), &mut out);
+            let expect: Vec<KeyRange> = expect.iter().map(|(l, u)| KeyRange { lower: l.to_vec(), upper: u.to_vec() }).collect();
+            assert_eq!(out, expect, "{lower:?} {upper:?} {left_out:?}");
+        };
+        check(&[], &[], &[&[5]], &[(&[], &[5]), (&[6], &[])]);
+        check(&[3], &[9], &[&[1], &[5], &[6], &[9]], &[(&[3], &[5]), (&[7], &[9])]);
+        check(&[3], &[9], &[&[3]], &[(&[4], &[9])]);
+        check(&[3, 1], &[9], &[&[3]], &[(&[4], &[9])]);
+        check(&[3, 1], &[3, 7], &[&[3]], &[]);
+        check(&[3], &[], &[&[255]], &[(&[3], &[255])]);
+        check(&[3], &[4], &[], &[(&[3], &[4])]);
+        check(&[4], &[4], &[&[1]], &[]);
     }
 }

@@ -19,6 +19,9 @@ use types::{Collation, ColumnType, TypeKind};
 /// Alternatives past which a disjunction is no longer expanded.
 const ALTERNATIVES_MAX: usize = 20_000;
 
+/// Values that a list leaves out past which it bounds nothing, as in MySQL: each would be a range more.
+const EXCEPT_MAX: usize = 1000;
+
 /// A condition that can bound an index part.
 #[derive(Clone, Debug)]
 enum Sarg {
@@ -212,7 +215,8 @@ fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Expanded> {
                 return Some(expanded);
             }
         }
-        if let Some(interval) = merged_interval(list, column) {
+        // Of a beginning nobody knows whether it is that of a value that is left out.
+        if let Some(interval) = merged_interval(list, column).filter(|all| !prefix || all.except.is_empty() || !all.is_nearly_all()) {
             for a in &mut alternatives {
                 a.interval = Some(interval.clone());
             }
@@ -263,6 +267,7 @@ fn merged_interval(list: &[&Sarg], column: u32) -> Option<Interval> {
             m.high.extend(interval.high.iter().cloned());
             m.like = m.like.take().or_else(|| interval.like.clone());
             m.not_null |= interval.not_null;
+            m.except.extend(interval.except.iter().cloned());
         }
     }
     merged
@@ -326,12 +331,34 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
             let below = compare_sides(CmpOp::Le, *collation, operand, high, scope, out);
             above && below
         }
+        ExprKind::Between { operand, low, high, negated: true, collation } => {
+            let [mut below, mut above] = [Vec::new(), Vec::new()];
+            if !low.is_settled() || !high.is_settled() {
+                return false;
+            }
+            below.extend(sarg_of(CmpOp::Lt, *collation, operand, low, scope));
+            above.extend(sarg_of(CmpOp::Gt, *collation, operand, high, scope));
+            let usable = !below.is_empty() && !above.is_empty();
+            if usable {
+                out.push(Sarg::Any(vec![below, above]));
+            }
+            usable
+        }
         ExprKind::InList { operand, list, negated: false, collation } => {
             let Some((column, ty)) = column_of(operand, scope) else { return false };
             let usable = list.iter().all(|e| scope.is_available(e) && comparable_by_key(ty, e, *collation));
             if usable {
                 let points = list.iter().map(|e| Point { value: e.clone(), null_safe: false }).collect();
                 out.push(Sarg::Points(column, points));
+            }
+            usable
+        }
+        ExprKind::InList { operand, list, negated: true, collation } => {
+            let Some((column, ty)) = column_of(operand, scope) else { return false };
+            let is_usable = |e: &Expr| scope.is_available(e) && comparable_by_key(ty, e, *collation) && may_be_left_out(ty, e);
+            let usable = list.len() <= EXCEPT_MAX && list.iter().all(is_usable);
+            if usable {
+                out.push(Sarg::Interval(column, Interval { except: list.clone(), not_null: true, ..Interval::default() }));
             }
             usable
         }
@@ -396,8 +423,17 @@ fn sarg_of(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: 
             let low = vec![(value, op == CmpOp::Ge)];
             Sarg::Interval(column, Interval { low, not_null: true, ..Interval::default() })
         }
+        CmpOp::Ne if may_be_left_out(ty, &value) => {
+            Sarg::Interval(column, Interval { except: vec![value], not_null: true, ..Interval::default() })
+        }
         CmpOp::Ne => return None,
     })
+}
+
+/// Whether ranges around a value are worth a thought: another table's rows each leave out one of very many, and members are left to a look at the rows, as in
+/// MySQL.
+fn may_be_left_out(column: &ColumnType, value: &Expr) -> bool {
+    value.is_settled() && !has_members(column)
 }
 
 /// Whether a condition of which ranges may say all compares columns with nothing but values that stand ready: what is wrong with such a value is told without it.

@@ -347,9 +347,10 @@ fn is_of_values(spec: &RangeSpec) -> bool {
     let has_ends = |interval: &Interval| !(interval.low.is_empty() && interval.high.is_empty());
     spec.any.iter().all(|any| {
         any.points.iter().flatten().all(is_value)
-            && any
-                .interval
-                .iter()
-                .all(|interval| has_ends(interval) && interval.low.iter().chain(&interval.high).all(|(e, _)| stands_ready(e)))
+            && any.interval.iter().all(|interval| {
+                has_ends(interval)
+                    && interval.low.iter().chain(&interval.high).all(|(e, _)| stands_ready(e))
+                    && interval.except.iter().all(stands_ready)
+            })
     })
 }

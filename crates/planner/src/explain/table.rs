@@ -4,7 +4,8 @@ use super::document::{Json, text};
 use super::operation::{Operation, READ_BEGUN, ROW_EVALUATED, Walk};
 use super::{access_type, is_covering, parts_used};
 use crate::expr::{Expr, ExprKind};
-use crate::plan::{Access, GroupEnds, Groups, Interval, KeyBatches, MergeArm, MergeKind, PrefixRange, RangeSpec, TableNode};
+use crate::keys;
+use crate::plan::{Access, GroupEnds, Groups, Interval, KeyBatches, MergeArm, MergeKind, Point, RangeSpec, TableNode};
 use catalog::TableDef;
 use record::KeyPart;
 use std::collections::BTreeSet;
@@ -212,9 +213,18 @@ impl<'p> Walk<'p> {
         let mut found = Ranges { texts: Vec::new(), count: 0 };
         for range in &spec.any {
             let ways = range.points.iter().fold(1usize, |ways, values| ways.saturating_mul(values.len()));
-            found.count = found.count.saturating_add(ways);
-            for way in 0..ways.min(RANGES_MAX - found.texts.len().min(RANGES_MAX)) {
-                let text = self.range(def, parts, range, way);
+            let intervals = match (&range.interval, parts.get(range.points.len())) {
+                (Some(interval), Some(part)) if !interval.except.is_empty() => {
+                    keys::pieces(&def.columns[part.column].ty, part, interval).into_iter().map(Some).collect()
+                }
+                (interval, _) => vec![interval.clone()],
+            };
+            found.count = found.count.saturating_add(ways.saturating_mul(intervals.len()));
+            for (way, interval) in (0..ways).flat_map(|way| intervals.iter().map(move |interval| (way, interval))) {
+                if found.texts.len() >= RANGES_MAX {
+                    break;
+                }
+                let text = self.range(def, parts, &range.points, interval.as_ref(), way);
                 found.texts.push(if parenthesised { format!("({text})") } else { text });
             }
         }
@@ -222,15 +232,15 @@ impl<'p> Walk<'p> {
     }
 
     /// One of the ways through the values of the parts, the last part's first.
-    fn range(&self, def: &TableDef, parts: &[KeyPart], range: &PrefixRange, mut way: usize) -> String {
+    fn range(&self, def: &TableDef, parts: &[KeyPart], points: &[Vec<Point>], interval: Option<&Interval>, mut way: usize) -> String {
         let mut bounds = Vec::new();
-        for (values, part) in range.points.iter().zip(parts).rev() {
+        for (values, part) in points.iter().zip(parts).rev() {
             let value = &values[way % values.len()].value;
             way /= values.len();
             bounds.push(format!("{} = {}", column(def, part), self.names.text(value, false)));
         }
         bounds.reverse();
-        if let (Some(interval), Some(part)) = (&range.interval, parts.get(range.points.len())) {
+        if let (Some(interval), Some(part)) = (interval, parts.get(points.len())) {
             self.interval(column(def, part), def.columns[part.column].ty.nullable, interval, &mut bounds);
         }
         bounds.join(" AND ")

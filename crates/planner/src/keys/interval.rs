@@ -2,12 +2,13 @@
 
 use super::BoundValues;
 use super::fit::{Fit, fit};
+use super::fit_point;
 use super::instants::fit_instants;
-use crate::expr::Expr;
+use crate::expr::{Expr, ExprKind};
 use crate::plan::Interval;
 use record::KeyPart;
 use std::cmp::Ordering;
-use types::{ColumnType, TypeKind, Value};
+use types::{ColumnType, LocalTime, TypeKind, Value};
 
 /// Bytes of an interval on one part.
 pub(super) struct Bounds {
@@ -126,6 +127,35 @@ pub(super) fn interval_bounds(
     Some(Some(Bounds { lower, upper: upper.filter(|upper| !upper.is_empty()) }))
 }
 
+/// The bytes of values that an interval leaves out, in their order. The inner `None`: one is NULL, and no value is known to differ from it; the outer one: one is not
+/// known. What no row can equal leaves nothing out, and neither does what has no key: it stays in the interval.
+pub(super) fn except_bytes(
+    ty: &ColumnType,
+    part: &KeyPart,
+    except: &[Expr],
+    values: &mut dyn BoundValues,
+    exact: &mut bool,
+) -> Option<Option<Vec<Vec<u8>>>> {
+    let mut all = Vec::with_capacity(except.len());
+    for e in except {
+        let value = values.value(e)?;
+        if value.is_null() {
+            return Some(None);
+        }
+        let mut bytes = Vec::new();
+        match fit_point(ty, &value, &*values) {
+            Fit::Exact(v) if part.prefix_chars.is_none() && record::key::try_encode_part(ty, part, &v, &mut bytes).is_ok() => {
+                all.push(bytes)
+            }
+            Fit::Exact(_) | Fit::Unusable => *exact = false,
+            Fit::Above(_) | Fit::BelowAll | Fit::AboveAll => {}
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Some(Some(all))
+}
+
 fn tighten(so_far: &mut Option<End>, end: End, descending: bool, side: Side) {
     let Some(current) = so_far else {
         *so_far = Some(end);
@@ -140,6 +170,49 @@ fn tighten(so_far: &mut Option<End>, end: End, descending: bool, side: Side) {
     };
     if tighter {
         *so_far = Some(end);
+    }
+}
+
+/// The intervals that values leave which it leaves out, in their order, as far as literals tell it.
+pub(crate) fn pieces(ty: &ColumnType, part: &KeyPart, interval: &Interval) -> Vec<Interval> {
+    let whole = Interval { except: Vec::new(), ..interval.clone() };
+    let bounds = interval_bounds(ty, part, &whole, &mut Literals, &mut true).flatten();
+    let is_inside = |bytes: &Vec<u8>| match &bounds {
+        Some(Bounds { lower, upper }) => *bytes >= *lower && upper.as_ref().is_none_or(|upper| bytes < upper),
+        None => true,
+    };
+    // What is not known is nowhere in that order: it keeps its place behind the others.
+    let place = |e: &Expr| match except_bytes(ty, part, std::slice::from_ref(e), &mut Literals, &mut true) {
+        None => Some((true, Vec::new(), e.clone())),
+        Some(found) => found?.pop().filter(is_inside).map(|bytes| (false, bytes, e.clone())),
+    };
+    let mut left_out: Vec<(bool, Vec<u8>, Expr)> = interval.except.iter().filter_map(place).collect();
+    left_out.sort_by(|a, b| if part.descending { (a.0, &b.1).cmp(&(b.0, &a.1)) } else { (a.0, &a.1).cmp(&(b.0, &b.1)) });
+    left_out.dedup_by(|a, b| !a.0 && a.1 == b.1);
+    let mut left = whole;
+    let mut pieces = Vec::with_capacity(left_out.len() + 1);
+    for (.., value) in left_out {
+        let below = Interval { high: vec![(value.clone(), false)], ..left.clone() };
+        left.low = vec![(value, false)];
+        pieces.push(below);
+    }
+    pieces.push(left);
+    pieces
+}
+
+/// What literals say of bounds. The zone matters for no order.
+struct Literals;
+
+impl BoundValues for Literals {
+    fn value(&mut self, bound: &Expr) -> Option<Value> {
+        match &bound.kind {
+            ExprKind::Literal(value) => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    fn zone(&self) -> &dyn LocalTime {
+        &types::Utc
     }
 }
 

@@ -273,7 +273,7 @@ impl RangeSpec {
             let points = prefix.points.iter().flatten().map(|point| &point.value);
             let intervals = prefix.interval.iter().flat_map(|interval| {
                 let bounds = interval.low.iter().chain(&interval.high).map(|(bound, _)| bound);
-                bounds.chain(interval.like.iter().map(|(pattern, _)| pattern))
+                bounds.chain(interval.like.iter().map(|(pattern, _)| pattern)).chain(&interval.except)
             });
             points.chain(intervals)
         })
@@ -287,6 +287,13 @@ pub struct PrefixRange {
     pub points: Vec<Vec<Point>>,
     /// Bounds on the next part.
     pub interval: Option<Interval>,
+}
+
+impl PrefixRange {
+    /// Whether values that are left out divide it.
+    pub fn is_divided(&self) -> bool {
+        self.interval.as_ref().is_some_and(|interval| !interval.except.is_empty())
+    }
 }
 
 /// A value an index part may have.
@@ -309,4 +316,13 @@ pub struct Interval {
     pub like: Option<(Expr, Option<char>)>,
     /// NULL is left out although no lower bound says so.
     pub not_null: bool,
+    /// Values that are left out: the interval is read in as many pieces as they leave.
+    pub except: Vec<Expr>,
+}
+
+impl Interval {
+    /// Whether nothing but single values, and NULL, are left out.
+    pub fn is_nearly_all(&self) -> bool {
+        self.low.is_empty() && self.high.is_empty() && self.like.is_none()
+    }
 }
