@@ -493,6 +493,8 @@ pub struct Binder<'c> {
     pub executions: HashMap<u32, f64>,
     /// How often the block that is being planned is expected to run.
     pub block_executions: f64,
+    /// What reading and joining the tables of the block costs that was planned last.
+    pub joined_cost: f64,
     /// Slots of UPDATE targets that were replaced by those of the whole row: (old, new).
     pub replaced_slots: Vec<(Slot, Slot)>,
     /// See [`crate::Plan`]'s field.
@@ -565,6 +567,7 @@ impl<'c> Binder<'c> {
             cte_once: Vec::new(),
             executions: HashMap::new(),
             block_executions: 1.0,
+            joined_cost: 0.0,
             replaced_slots: Vec::new(),
             user_variables: Vec::new(),
             assigned_variables: Vec::new(),

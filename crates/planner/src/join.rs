@@ -7,6 +7,7 @@ mod form;
 mod partners;
 mod reads;
 mod search;
+mod semi;
 mod turned;
 
 pub(crate) use self::equal::Tag;
@@ -15,12 +16,13 @@ pub use self::form::{key_form, told_apart};
 pub use self::partners::{Partners, Through};
 use self::reads::item_mask;
 use self::search::Search;
+pub(crate) use self::semi::Ways;
+use self::semi::{Choice, Draft, Joined};
 use crate::access::{Path, Wanted};
-use crate::alike::same;
-use crate::binder::{Binder, RelColumn, Relation, Result, Source};
-use crate::conditions::{compare_expr, conjunction};
-use crate::expr::{CmpOp, Expr, ExprKind, Slot, SubqueryKind};
-use crate::logical::{Block, JoinTree, slots_of};
+use crate::binder::{Binder, Relation, Result, Source};
+use crate::conditions::conjunction;
+use crate::expr::{CmpOp, Expr, ExprKind, Slot};
+use crate::logical::{JoinTree, slots_of};
 use crate::plan::{Access, ExactRead, HashJoin, JoinKind, KeyBatches, KeyForm, LockMode, Named, Node, SortKey, TableNode};
 use crate::ranges::{Ranges, Said};
 use crate::switches::Switch;
@@ -91,6 +93,15 @@ struct Step {
     rows: f64,
 }
 
+/// In which order a group is joined.
+struct JoinOrder<'w> {
+    steps: Vec<Step>,
+    /// What is wanted of the first item.
+    wanted: Option<Wanted<'w>>,
+    /// What it costs, with sorting the rows where that is wanted.
+    cost: f64,
+}
+
 /// A planned group.
 #[derive(Debug)]
 pub struct PlannedGroup {
@@ -134,32 +145,56 @@ impl Group {
 impl<'c> Binder<'c> {
     /// Builds a group of FROM trees and WHERE conjuncts. Relations of subqueries that become joins are added to `relations`.
     pub fn build_group(&mut self, relations: &mut Vec<Relation>, trees: Vec<JoinTree>, filter: Vec<Expr>, straight: bool) -> Group {
-        let mut group = Group { straight, ..Group::default() };
+        self.draft_group(relations, trees, filter, straight, Ways::One).settled(relations)
+    }
+
+    /// [`Binder::build_group`], where it may be open yet by which way subqueries are joined.
+    pub(crate) fn draft_group(
+        &mut self,
+        relations: &mut Vec<Relation>,
+        trees: Vec<JoinTree>,
+        filter: Vec<Expr>,
+        straight: bool,
+        ways: Ways,
+    ) -> Draft {
+        let mut draft = Draft { group: Group { straight, ..Group::default() }, ..Draft::default() };
         let mut conjuncts = Vec::with_capacity(filter.len());
-        let mut equalities = Vec::new();
-        let single = self.single_rows(relations, &filter);
+        let mut joined = Vec::new();
+        let asking = self.asking(relations, &filter, ways);
         for conjunct in filter {
             if self.is_always_true(&conjunct) {
                 continue;
             }
-            match self.semi_join(relations, conjunct, &single, &mut equalities) {
-                Ok(item) => group.items.push(item),
+            match self.semi_join(relations, conjunct, &asking) {
+                Ok(found) => joined.push(found),
                 Err(conjunct) => conjuncts.push(conjunct),
             }
         }
-        let semis = std::mem::take(&mut group.items);
-        conjuncts.append(&mut equalities);
-        group.conjuncts = conjuncts;
-        let rejected = null_rejected(&group.conjuncts);
+        let mut rejected = null_rejected(&conjuncts);
+        joined.iter().for_each(|found| rejected.extend(null_rejected(&found.way.equalities)));
+        for found in &mut joined {
+            // Those of a choice come and go with it.
+            if found.other.is_none() {
+                conjuncts.append(&mut found.way.equalities);
+            }
+        }
+        let equalities_at = conjuncts.len();
+        draft.group.conjuncts = conjuncts;
         for tree in trees {
-            self.flatten(relations, tree, &rejected, &mut group);
+            self.flatten(relations, tree, &rejected, &mut draft.group);
         }
-        group.items.extend(semis);
-        if group.items.len() > 1 {
-            group.tags = factor::factor(&mut group.conjuncts, relations);
+        // Conditions may be taken away meanwhile.
+        draft.equalities_at = equalities_at.min(draft.group.conjuncts.len());
+        for Joined { way, other } in joined {
+            match other {
+                None => draft.group.items.push(way.item),
+                Some(other) => {
+                    draft.group.items.push(way.item.clone());
+                    draft.choices.push(Choice { item: draft.group.items.len() - 1, ways: [way, other] });
+                }
+            }
         }
-        equal::propagate(&mut group);
-        group
+        draft
     }
 
     fn flatten(&mut self, relations: &mut Vec<Relation>, tree: JoinTree, rejected: &BTreeSet<Slot>, group: &mut Group) {
@@ -240,155 +275,6 @@ impl<'c> Binder<'c> {
         true
     }
 
-    /// Slots of the relations of which constants find at most one row, where some condition is `IN (SELECT …)`.
-    fn single_rows(&self, relations: &[Relation], filter: &[Expr]) -> BTreeSet<Slot> {
-        if !filter
-            .iter()
-            .any(|e| matches!(&e.kind, ExprKind::Subquery(_, kind) if matches!(**kind, SubqueryKind::In { negated: false, .. })))
-        {
-            return BTreeSet::new();
-        }
-        let slots = |relation: &Relation| -> Vec<Slot> { relation.used_columns().map(|(_, slot)| slot).collect() };
-        let all: BTreeSet<Slot> = relations.iter().flat_map(slots).collect();
-        let conditions: Vec<Expr> = filter.iter().filter(|e| !e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))).cloned().collect();
-        let is_single = |relation: &&Relation| {
-            matches!(relation.source, Source::Base(_)) && {
-                let path = self.best_path(relation, &conditions, &all, None);
-                path.unique && path.ranges.is_some_and(|ranges| ranges.constant && ranges.single)
-            }
-        };
-        relations.iter().filter(is_single).flat_map(slots).collect()
-    }
-
-    /// Turns `[NOT] EXISTS (…)` and `IN (…)` over a simple block into a semi or anti join. `single`: slots of relations that have one row.
-    fn semi_join(
-        &mut self,
-        relations: &mut Vec<Relation>,
-        conjunct: Expr,
-        single: &BTreeSet<Slot>,
-        equalities: &mut Vec<Expr>,
-    ) -> std::result::Result<Item, Expr> {
-        let ExprKind::Subquery(number, kind) = &conjunct.kind else { return Err(conjunct) };
-        let number = *number;
-        let switches = self.context.switches();
-        if self.views.kept.contains(&number) || !switches.has(Switch::Semijoin) {
-            return Err(conjunct);
-        }
-        let Some(block) = self.pending[number as usize].as_ref().filter(|b| !b.scope.volatile) else { return Err(conjunct) };
-        // What groups has rows of its own, which can be joined when they do not depend on the outer row.
-        let in_set = matches!(&**kind, SubqueryKind::In { negated: false, .. });
-        let own_rows =
-            in_set && block.scope.outer.is_empty() && block.limit.is_none() && block.scope.windows.is_empty() && !block.from.is_empty();
-        if !(block.is_simple() || own_rows) || relations.len() > 40 {
-            return Err(conjunct);
-        }
-        let simple = block.is_simple();
-        let negated = match &**kind {
-            SubqueryKind::Exists { negated } => *negated,
-            SubqueryKind::In { needle, negated, .. } => {
-                let nullable = needle.iter().any(|n| n.ty.nullable) || block.items.iter().any(|(e, _)| e.ty.nullable);
-                if *negated && nullable {
-                    return Err(conjunct);
-                }
-                *negated
-            }
-            _ => return Err(conjunct),
-        };
-        let Some(mut block) = self.pending[number as usize].take().map(|block| *block) else { return Err(conjunct) };
-        let locks = block.scope.relations.iter().any(|r| r.lock != LockMode::None);
-        // Who asks once looks for what is equal, and needs no set.
-        let asks_once = |needle: &Expr| matches!(needle.kind, ExprKind::Slot(slot) if single.contains(&slot));
-        if let SubqueryKind::In { needle, negated: false, collations } = &**kind
-            && block.scope.outer.is_empty()
-            && switches.has(Switch::Materialization)
-            && !locks
-            && !(simple && needle.iter().all(asks_once))
-            && let Some(set) = block.items.iter().zip(needle).map(|((e, _), n)| told_apart(e, &n.ty)).collect::<Option<Vec<Expr>>>()
-        {
-            // A set of its own: its distinct rows are joined, from whichever side is cheaper. No two of them equal the same row.
-            block.items.iter_mut().zip(set).for_each(|((item, _), e)| *item = e);
-            block.distinct |= !is_distinct(&block);
-            block.order.clear();
-            for ((e, _), c) in block.items.iter_mut().zip(collations) {
-                if typing::is_string_class(&e.ty) {
-                    e.ty.collation = *c;
-                }
-            }
-            let columns: Vec<RelColumn> = block
-                .items
-                .iter()
-                .map(|(e, meta)| RelColumn {
-                    name: meta.name.to_string(),
-                    ty: e.ty.clone(),
-                    meta: meta.clone(),
-                    hidden: true,
-                    invisible: false,
-                })
-                .collect();
-            let slots: Vec<Slot> = columns.iter().map(|c| self.new_slot(c.ty.clone())).collect();
-            let needle = needle.clone();
-            let collations = collations.clone();
-            let Ok((query, rows)) = self.plan_block(block) else { return Err(conjunct) };
-            for ((n, s), (c, column)) in needle.into_iter().zip(&slots).zip(collations.into_iter().zip(&columns)) {
-                equalities.push(compare_expr(CmpOp::Eq, c, n, Expr::slot(*s, column.ty.clone())));
-            }
-            relations.push(Relation {
-                slots: slots.iter().map(|s| Some(*s)).collect(),
-                ..Relation::new("<subquery>", Source::Derived(std::sync::Arc::new(query), BTreeSet::new(), rows), columns)
-            });
-            let slots = slots.into_iter().collect();
-            return Ok(Item {
-                kind: ItemKind::Relation(relations.len() - 1),
-                join: JoinKind::Inner,
-                on: Vec::new(),
-                slots,
-                is_missing: false,
-            });
-        }
-        if !simple {
-            self.pending[number as usize] = Some(Box::new(block));
-            return Err(conjunct);
-        }
-        let mut on = Vec::new();
-        if let SubqueryKind::In { needle, collations, .. } = &**kind {
-            for ((n, (e, _)), c) in needle.iter().zip(&block.items).zip(collations) {
-                on.push(compare_expr(CmpOp::Eq, *c, n.clone(), e.clone()));
-            }
-        }
-        let offset = relations.len();
-        let mut slots = BTreeSet::new();
-        for r in &block.scope.relations {
-            slots.extend(r.slots.iter().flatten().copied());
-            slots.extend(r.also.iter().map(|(_, slot)| *slot));
-        }
-        relations.extend(block.scope.relations);
-        let mut trees = block.from;
-        trees.iter_mut().for_each(|t| t.shift(offset));
-        // Conditions that reach outside belong to the join, the rest to the block. A subquery may become a join of the block.
-        let mut inside = block.filter;
-        on.extend(inside.extract_if(.., |c| self.reads_beside(c, &slots) && !matches!(c.kind, ExprKind::Subquery(..))));
-        trees.iter_mut().for_each(|t| t.lift(&|c| self.reads_beside(c, &slots), &mut on));
-        let mut group = self.build_group(relations, trees, inside, block.straight);
-        collect_slots(&group, &mut slots);
-        // One that became none is tested with the join.
-        let conjuncts = std::mem::take(&mut group.conjuncts).into_iter().zip(std::mem::take(&mut group.tags));
-        let (outside, own): (Vec<_>, Vec<_>) = conjuncts.partition(|(c, _)| self.reads_beside(c, &slots));
-        on.extend(outside.into_iter().map(|(c, _)| c));
-        (group.conjuncts, group.tags) = own.into_iter().unzip();
-        let kind = match group.items.as_slice() {
-            [Item { kind: ItemKind::Relation(r), join: JoinKind::Inner, .. }] if group.conjuncts.is_empty() => ItemKind::Relation(*r),
-            _ => ItemKind::Nest(Box::new(group)),
-        };
-        Ok(Item { kind, join: if negated { JoinKind::Anti } else { JoinKind::Semi }, on, slots, is_missing: false })
-    }
-
-    /// Whether an expression reads other slots than these.
-    fn reads_beside(&self, e: &Expr, slots: &BTreeSet<Slot>) -> bool {
-        let mut used = Vec::new();
-        slots_of(e, &self.subplans, &mut used);
-        used.iter().any(|s| !slots.contains(s))
-    }
-
     /// Plans a group. `blocked` are slots of relations outside that are not read yet.
     pub fn plan_group(
         &mut self,
@@ -401,8 +287,8 @@ impl<'c> Binder<'c> {
             let node = with_filter(Node::Unit, group.conjuncts.clone());
             return Ok(PlannedGroup { node, rows: 1.0, cost: 0.0, ordered: true });
         }
-        let (order, wanted) = self.join_order(relations, group, blocked, wanted);
-        self.build(relations, group, blocked, &order, wanted)
+        let order = self.join_order(relations, group, blocked, wanted);
+        self.build(relations, group, blocked, &order.steps, order.wanted)
     }
 
     /// Whether a relation is a table that is estimated to have no rows.
@@ -411,19 +297,13 @@ impl<'c> Binder<'c> {
     }
 
     /// The order of the items, and what is wanted of the first: its rows come as far as a limit needs them only where no table is made of any.
-    fn join_order<'w>(
-        &self,
-        relations: &[Relation],
-        group: &Group,
-        blocked: &BTreeSet<Slot>,
-        wanted: Option<Wanted<'w>>,
-    ) -> (Vec<Step>, Option<Wanted<'w>>) {
+    fn join_order<'w>(&self, relations: &[Relation], group: &Group, blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'w>>) -> JoinOrder<'w> {
         let n = group.items.len();
         let mut search = Search::new(self, relations, group, blocked, wanted);
         search.follow_hints();
         if n == 1 {
-            let (step, _, _) = search.step(0, 0, 1.0);
-            return (vec![step], wanted);
+            let (step, cost, _) = search.step(0, 0, 1.0);
+            return JoinOrder { steps: vec![step], wanted, cost };
         }
         let unlimited = wanted.map(|wanted| Wanted { limit: None, ..wanted });
         search.wanted = unlimited;
@@ -435,8 +315,8 @@ impl<'c> Binder<'c> {
         };
         search.wanted = wanted;
         match search.until_limit(&whole) {
-            Some(order) => (order.steps, wanted),
-            None => (whole.steps, unlimited),
+            Some((cost, order)) => JoinOrder { steps: order.steps, wanted, cost },
+            None => JoinOrder { cost: whole.with_sorting(wanted), steps: whole.steps, wanted: unlimited },
         }
     }
 
@@ -817,12 +697,6 @@ fn restore(entry: &TableEntry, index: u32, columns: &[(u32, Slot)]) -> Option<Ke
     KeyRestore::new(entry.storage.layout(), parts, columns.iter().map(|(column, _)| *column as usize))
 }
 
-fn collect_slots(group: &Group, out: &mut BTreeSet<Slot>) {
-    for item in &group.items {
-        out.extend(item.slots.iter().copied());
-    }
-}
-
 /// Slots whose being NULL makes some conjunct not true.
 pub(crate) fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
     fn strict(e: &Expr, out: &mut BTreeSet<Slot>) {
@@ -870,16 +744,6 @@ pub(crate) fn null_rejected(conjuncts: &[Expr]) -> BTreeSet<Slot> {
         }
     }
     out
-}
-
-/// Whether the rows of a block are distinct by themselves: it groups by what it selects. Strings may be equal to whom they are compared with
-/// and yet be of two groups. (Less than [`equals_are_one`] asks: here no two rows may be equal to the same one.)
-fn is_distinct(block: &Block) -> bool {
-    let text = |e: &Expr| typing::is_string_class(&e.ty);
-    !block.group_by.is_empty()
-        && block.rollup.is_none()
-        && block.items.iter().all(|(e, _)| !text(e))
-        && block.group_by.iter().all(|g| block.items.iter().any(|(e, _)| same(g, e)))
 }
 
 /// A filter over a node; filters are merged into table nodes.

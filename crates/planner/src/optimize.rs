@@ -5,8 +5,8 @@ use crate::alike::{By, ExprMap};
 use crate::binder::{Binder, Relation, Result, check_stack};
 use crate::conditions::bool_type;
 use crate::distinct_rows::are_told_apart;
-use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use crate::join::{Group, key_form, told_apart, with_filter};
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::join::{Group, Ways, key_form, told_apart, with_filter};
 use crate::logical::{Block, BoundRollup, JoinTree, slots_of};
 use crate::plan::{self, Access, Aggregate, AggregateKind, LimitSpec, LockMode, Lookup, Node, Query, SortKey};
 use crate::switches::Switch;
@@ -39,7 +39,20 @@ impl<'c> Binder<'c> {
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
         let distinct = distinct && (grouped || !are_told_apart(&self.tables, &relations, &from, &filter, &exprs));
         order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
-        let mut group = self.build_group(&mut relations, from, filter, straight);
+        let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
+        let order_on_rows = !grouped && !distinct && windows.is_empty() && !order.is_empty();
+        let wanted = if order_on_rows {
+            Some(Wanted { order: &order, limit: limit_rows, sort_cost: 0.3 })
+        } else {
+            // Any rows will do, as soon as there are enough.
+            let takes_first = !grouped && having.is_none() && windows.is_empty() && order.is_empty();
+            let limit = limit_rows.filter(|_| takes_first).map(|limit| if distinct { limit * DISTINCT_EACH } else { limit });
+            limit.map(|limit| Wanted { order: &[], limit: Some(limit), sort_cost: 0.0 })
+        };
+        let ways = if straight || !scope.join_hints.is_empty() { Ways::One } else { Ways::Either };
+        let mut draft = self.draft_group(&mut relations, from, filter, straight, ways);
+        draft.hint(scope.join_hints);
+        let mut group = self.choose_ways(&relations, draft, wanted);
         self.plan_waiting(&mut relations, &mut group)?;
         self.note_only_tested(&mut relations, &group, &|f| {
             let keys = order.iter().map(|key| &key.expr);
@@ -50,8 +63,6 @@ impl<'c> Binder<'c> {
             }
             windows.iter().for_each(|window| window.for_each_expr(&mut |e| f(e)));
         });
-        group.hints = scope.join_hints;
-        let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
 
         // MIN or MAX alone is the first row in the column's order.
         // Rows that have NULL are passed over, where one group comes of no rows as well.
@@ -59,7 +70,6 @@ impl<'c> Binder<'c> {
         let extreme = if grouped && group_by.is_empty() && having.is_none() { extreme_key(&aggregates).filter(first_of_all) } else { None };
         let mut extreme_used = false;
         let blocked = BTreeSet::new();
-        let order_on_rows = !grouped && !distinct && windows.is_empty() && !order.is_empty();
         let planned = if let (Some(key), 1) = (&extreme, group.items.len()) {
             let mut narrowed = group.clone();
             if let Some(e) = not_null(key) {
@@ -74,16 +84,10 @@ impl<'c> Binder<'c> {
             } else {
                 self.plan_group(&relations, &group, &blocked, None)?
             }
-        } else if order_on_rows {
-            let wanted = Wanted { order: &order, limit: limit_rows, sort_cost: 0.3 };
-            self.plan_group(&relations, &group, &blocked, Some(wanted))?
         } else {
-            // Any rows will do, as soon as there are enough.
-            let takes_first = !grouped && having.is_none() && windows.is_empty() && order.is_empty();
-            let limit = limit_rows.filter(|_| takes_first).map(|limit| if distinct { limit * DISTINCT_EACH } else { limit });
-            let wanted = limit.map(|limit| Wanted { order: &[], limit: Some(limit), sort_cost: 0.0 });
             self.plan_group(&relations, &group, &blocked, wanted)?
         };
+        self.joined_cost = planned.cost;
         group.items.clear();
         let (mut node, mut rows, sorted) = (planned.node, planned.rows, planned.ordered);
         if !computed.is_empty() {
@@ -341,7 +345,7 @@ impl<'c> Binder<'c> {
     }
 
     /// Whether an expression of a block reads rows around it.
-    fn reads_outer(&self, block: &Block, e: &Expr) -> bool {
+    pub(crate) fn reads_outer(&self, block: &Block, e: &Expr) -> bool {
         let mut slots = Vec::new();
         slots_of(e, &self.subplans, &mut slots);
         slots.iter().any(|s| block.scope.outer.contains(s))
@@ -349,7 +353,6 @@ impl<'c> Binder<'c> {
 
     /// `(SELECT agg(…) FROM … WHERE inner = outer AND …)` as one grouped run, where that pays.
     fn decorrelate(&mut self, block: &Block, executions: f64) -> Result<Option<Lookup>> {
-        let outer = &block.scope.outer;
         let switches = self.context.switches();
         if !switches.has(Switch::Materialization) || !self.may_be_grouped(block) {
             return Ok(None);
@@ -375,26 +378,13 @@ impl<'c> Binder<'c> {
                 kept.push(c);
                 continue;
             }
-            let ExprKind::Compare(CmpOp::Eq, collation, a, b) = &c.kind else { return Ok(None) };
-            let mut slots_a = Vec::new();
-            let mut slots_b = Vec::new();
-            slots_of(a, &self.subplans, &mut slots_a);
-            slots_of(b, &self.subplans, &mut slots_b);
-            let all_outer = |s: &[Slot]| s.iter().all(|s| outer.contains(s));
-            let none_outer = |s: &[Slot]| s.iter().all(|s| !outer.contains(s));
-            let (inside, outside) = if all_outer(&slots_b) && none_outer(&slots_a) {
-                (a, b)
-            } else if all_outer(&slots_a) && none_outer(&slots_b) {
-                (b, a)
-            } else {
-                return Ok(None);
-            };
+            let Some((collation, inside, outside)) = self.sides(block, &c) else { return Ok(None) };
             // No two groups answer the same row.
             let Some(key) = told_apart(inside, &outside.ty) else { return Ok(None) };
             let Some(form) = key_form(&key.ty, &outside.ty) else { return Ok(None) };
-            probe.push((**outside).clone());
+            probe.push(outside.clone());
             group_by.push(key);
-            collations.push(*collation);
+            collations.push(collation);
             forms.push(form);
         }
         if probe.is_empty() {
@@ -449,7 +439,7 @@ impl<'c> Binder<'c> {
     }
 }
 
-fn has_subquery(e: &Expr) -> bool {
+pub(crate) fn has_subquery(e: &Expr) -> bool {
     e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))
 }
 

@@ -32,6 +32,15 @@ pub(super) struct Order {
     rows: f64,
 }
 
+impl Order {
+    /// What it costs with sorting its rows, as many as are wanted of them.
+    pub(super) fn with_sorting(&self, wanted: Option<Wanted<'_>>) -> f64 {
+        let Some(wanted) = wanted else { return self.cost };
+        let sorted = self.rows.max(1.0);
+        self.cost + sorted * (wanted.limit.map_or(sorted, |limit| sorted.min(limit)) + 1.0).log2() * wanted.sort_cost
+    }
+}
+
 /// The search of an order: what it works on, and what it keeps.
 pub(super) struct Search<'s, 'c> {
     pub(super) binder: &'s Binder<'c>,
@@ -243,12 +252,11 @@ impl Search<'_, '_> {
 
     /// The cheapest order that begins with a table in the wanted order, or with any where none is wanted, and finds the others' rows one by one until
     /// the limit is reached, where that is expected to cost much less than `whole`, the order in which all rows are joined and sorted.
-    pub(super) fn until_limit(&mut self, whole: &Order) -> Option<Order> {
+    pub(super) fn until_limit(&mut self, whole: &Order) -> Option<(f64, Order)> {
         let wanted = self.wanted?;
         let takes_first = wanted.order.is_empty();
         let limit = wanted.limit.filter(|_| takes_first || self.binder.context.switches().has(Switch::PreferOrderingIndex))?;
-        let sorted = whole.rows.max(1.0);
-        let whole_cost = whole.cost + sorted * (sorted.min(limit) + 1.0).log2() * wanted.sort_cost;
+        let whole_cost = whole.with_sorting(Some(wanted));
         self.one_by_one = true;
         let mut best: Option<(f64, Order)> = None;
         let firsts = if self.group.straight { 1 } else { self.group.items.len() };
@@ -263,7 +271,7 @@ impl Search<'_, '_> {
             }
         }
         self.one_by_one = false;
-        best.map(|(_, order)| order)
+        best
     }
 
     pub(super) fn exhaustive(&mut self) -> Order {
