@@ -508,6 +508,8 @@ pub struct Binder<'c> {
     /// See [`crate::Plan`]'s field.
     pub dives: RefCell<Vec<crate::dives::Dive>>,
     /// See [`crate::Plan`]'s field.
+    pub limits: Vec<crate::dives::Limited>,
+    /// See [`crate::Plan`]'s field.
     pub told_constants: Vec<crate::plan::ToldConstant>,
     /// See [`crate::plan::Plan::exact_params`].
     pub exact_params: Vec<(u32, bool)>,
@@ -574,6 +576,7 @@ impl<'c> Binder<'c> {
             assigns_insert_id: false,
             drifts: Cell::new(false),
             dives: RefCell::default(),
+            limits: Vec::new(),
             told_constants: Vec::new(),
             exact_params: Vec::new(),
             accesses: Default::default(),

@@ -3,6 +3,8 @@
 //! A plan is kept for all values of its parameters, as its estimates are of one: where an index has two rows of that one, and half of the table of another, another
 //! plan is many times better. So the looks are kept with the plan and made again before it runs with other values: a descent or two for each.
 //!
+//! LIMITs by parameters are kept with it, too: a plan that joins all rows takes hundreds of times as long as one that ends with the third.
+//!
 //! # Invariants
 //! 1. Only looks by parameters are noted. What else estimates rest on is as it was (`Plan::is_outgrown`, `Plan::drifts`).
 //! 2. That a plan does not suit costs planning again, and nothing else: plans are right for all values.
@@ -12,14 +14,15 @@ use crate::binder::Binder;
 use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind};
 use crate::keys::{self, BoundValues};
-use crate::plan::{Access, PrefixRange, RangeSpec};
+use crate::optimize::number;
+use crate::plan::{Access, LimitSpec, PrefixRange, RangeSpec};
 use catalog::TableEntry;
 use engine::KeyRange;
 use types::{LocalTime, Value};
 
 /// Ranges that are looked up in the index for an estimate; the rest is extrapolated.
 const RANGES_MAX: usize = 16;
-/// Looks that are kept with a plan.
+/// Looks, and LIMITs, that are kept with a plan.
 const KEPT_MAX: usize = 8;
 /// A plan is for values of which there are at most so many times as many rows, or as few.
 const FACTOR: f64 = 16.0;
@@ -39,7 +42,44 @@ pub struct Dive {
     pub rows: f64,
 }
 
+/// A LIMIT by parameters: whether rows are looked up one by one or joined by hash tables hangs on how many are asked for.
+#[derive(Clone, Debug)]
+pub struct Limited {
+    /// Its bounds.
+    pub limit: LimitSpec,
+    /// Rows that it took, those that are passed over included.
+    pub rows: f64,
+}
+
+impl Limited {
+    /// Whether about as many rows are asked for by these parameters.
+    fn is_near(&self, params: &[Value]) -> bool {
+        let known = |e: &Option<Expr>| match e.as_ref().map(|e| &e.kind) {
+            None => Some(0.0),
+            Some(ExprKind::Literal(value)) => number(value),
+            Some(ExprKind::Param(n)) => params.get(*n as usize).and_then(number),
+            _ => None,
+        };
+        let (Some(count), Some(offset)) = (known(&self.limit.count), known(&self.limit.offset)) else { return true };
+        is_near(self.rows, count + offset)
+    }
+}
+
+/// Whether a plan that was made for so many rows is one for so many now.
+fn is_near(then: f64, now: f64) -> bool {
+    let (then, now) = (then.max(ROWS_MIN), now.max(ROWS_MIN));
+    now <= then * FACTOR && then <= now * FACTOR
+}
+
 impl Binder<'_> {
+    /// Notes a LIMIT that a choice rests on, if it is by parameters.
+    pub(crate) fn note_limit(&mut self, limit: &LimitSpec, rows: f64) {
+        let is_param = |e: &Expr| matches!(e.kind, ExprKind::Param(_));
+        if self.limits.len() < KEPT_MAX && limit.count.iter().chain(&limit.offset).any(is_param) {
+            self.limits.push(Limited { limit: limit.clone(), rows });
+        }
+    }
+
     /// Notes a look into an index, if it was by parameters.
     pub(crate) fn note_dive(&self, entry: &TableEntry, index: usize, spec: &RangeSpec, rows: f64) {
         let is_by_params = |e: &Expr| e.any(&mut |e| matches!(e.kind, ExprKind::Param(_)));
@@ -69,9 +109,8 @@ impl Plan {
         self.dives.iter().all(|dive| {
             let entry = &self.tables[dive.table as usize];
             let rows = rows_in(context, entry, dive.index as usize, &dive.spec, &mut Given(context));
-            let (then, now) = (dive.rows.max(ROWS_MIN), rows.unwrap_or(dive.rows).max(ROWS_MIN));
-            now <= then * FACTOR && then <= now * FACTOR
-        })
+            is_near(dive.rows, rows.unwrap_or(dive.rows))
+        }) && self.limits.iter().all(|limited| limited.is_near(context.params()))
     }
 }
 

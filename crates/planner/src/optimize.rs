@@ -49,6 +49,9 @@ impl<'c> Binder<'c> {
             let limit = limit_rows.filter(|_| takes_first).map(|limit| if distinct { limit * DISTINCT_EACH } else { limit });
             limit.map(|limit| Wanted { order: &[], limit: Some(limit), sort_cost: 0.0 })
         };
+        if let (Some(limit), Some(rows)) = (&limit, wanted.and_then(|wanted| wanted.limit).and(limit_rows)) {
+            self.note_limit(limit, rows);
+        }
         let ways = if straight || !scope.join_hints.is_empty() { Ways::One } else { Ways::Either };
         let mut draft = self.draft_group(&mut relations, from, filter, straight, ways);
         draft.hint(scope.join_hints);
@@ -443,7 +446,7 @@ pub(crate) fn has_subquery(e: &Expr) -> bool {
     e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))
 }
 
-fn number(v: &Value) -> Option<f64> {
+pub(crate) fn number(v: &Value) -> Option<f64> {
     match v {
         Value::Int(i) => Some(*i as f64),
         Value::UInt(u) => Some(*u as f64),

@@ -75,6 +75,8 @@ pub struct Plan {
     pub drifts: bool,
     /// What indexes told of the parameters' values that it was made for: [`Plan::suits_values`].
     pub dives: Vec<crate::dives::Dive>,
+    /// The LIMITs by parameters that it was chosen for.
+    pub limits: Vec<crate::dives::Limited>,
     /// It reads computed tables of the dictionary.
     pub reads_dictionary: bool,
     /// Texts that are compared with numbers ([`crate::typing::is_told_once`]), and numbers with dates: each is told of once, before the plan runs, if it is none.

@@ -251,6 +251,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         volatile: b.volatile,
         drifts: b.drifts.get(),
         dives: b.dives.take(),
+        limits: std::mem::take(&mut b.limits),
         reads_dictionary: b.reads_dictionary,
         differs_elsewhere: b.differs_elsewhere,
         user_variables: b.user_variables,

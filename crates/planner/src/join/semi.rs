@@ -160,7 +160,7 @@ impl Binder<'_> {
         let asks = |e: &Expr, is_it: fn(&SubqueryKind) -> bool| matches!(&e.kind, ExprKind::Subquery(_, kind) if is_it(kind));
         let in_set = filter.iter().any(|e| asks(e, |kind| matches!(kind, SubqueryKind::In { negated: false, .. })));
         let exists = filter.iter().any(|e| asks(e, |kind| matches!(kind, SubqueryKind::Exists { negated: false })));
-        if !in_set && !(exists && ways == Ways::Either) {
+        if !(in_set || exists && ways == Ways::Either) {
             return Asking::default();
         }
         let slots = |relation: &Relation| -> Vec<Slot> { relation.used_columns().map(|(_, slot)| slot).collect() };

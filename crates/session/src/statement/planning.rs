@@ -62,7 +62,7 @@ impl ClientSession {
         let shape = planner::shape::Shape::of(&plan);
         let uses_tables = plan.uses_tables();
         let changed = Changed::by(&plan);
-        let rests_on_values = !plan.dives.is_empty() && plan.short.is_none();
+        let rests_on_values = !(plan.dives.is_empty() && plan.limits.is_empty()) && plan.short.is_none();
         let made_micros = if plan.drifts { self.core.statement_micros() } else { 0 };
         Ok(CachedPlan {
             plan,
