@@ -146,15 +146,20 @@ fn the_handshake_names_a_character_set() {
     let (_server, options) = server();
     let mut c = connect(&options, "charset_hello");
     c.query_drop("CREATE TABLE t (l VARCHAR(20) CHARSET latin1); INSERT INTO t VALUES ('é')").expect("made");
-    for (collation, answer) in [(8u8, &b"\xE9"[..]), (48, b"\xE9"), (33, "é".as_bytes()), (255, "é".as_bytes()), (63, b"\xE9")] {
+    for (collation, answer) in
+        [(8u8, &b"\xE9"[..]), (48, b"\xE9"), (33, "é".as_bytes()), (46, "é".as_bytes()), (255, "é".as_bytes()), (63, b"\xE9")]
+    {
         let mut raw = raw::Client::connect(&options, collation);
         assert_eq!(raw.ask("SELECT l FROM charset_hello.t").first(), answer, "collation {collation}");
         let names = raw.ask("SELECT CONCAT_WS(' ', @@character_set_client, @@collation_connection, @@character_set_results)");
+        // Texts are told by the collation that the client has named.
+        assert_eq!(names.heads[0].1, u16::from(collation), "collation {collation}");
         let expected = match collation {
             8 => "latin1 latin1_swedish_ci latin1",
             48 => "latin1 latin1_general_ci latin1",
             33 => "utf8mb3 utf8mb3_general_ci utf8mb3",
             63 => "binary binary binary",
+            46 => "utf8mb4 utf8mb4_bin utf8mb4",
             _ => "utf8mb4 utf8mb4_0900_ai_ci utf8mb4",
         };
         assert_eq!(String::from_utf8_lossy(names.first()), expected);

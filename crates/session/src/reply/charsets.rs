@@ -18,13 +18,14 @@ use types::{Charset, Collation, ColumnType, TypeKind, Value};
 pub struct ClientCharsets {
     /// `character_set_client`.
     pub client: Charset,
-    /// `character_set_results`; `None`: no conversion, every text in its own character set.
-    pub results: Option<Charset>,
+    /// `character_set_results`, by the collation that heads of results tell of it: the login's, that of SET NAMES, or the character set's default.
+    /// `None`: no conversion, every text in its own character set.
+    pub results: Option<Collation>,
 }
 
 impl Default for ClientCharsets {
     fn default() -> Self {
-        ClientCharsets { client: Charset::Utf8mb4, results: UTF8 }
+        ClientCharsets { client: Charset::Utf8mb4, results: Some(Collation::DEFAULT) }
     }
 }
 
@@ -37,16 +38,21 @@ impl ClientCharsets {
         if self.client.is_utf8_bytes() { Cow::Borrowed(text) } else { self.client.decode_lossy(text) }
     }
 
+    /// What rows are converted to.
+    pub fn of_rows(&self) -> Option<Charset> {
+        self.results.map(Collation::charset)
+    }
+
     /// A number that differs where plans do.
-    pub fn number(&self) -> u16 {
-        (self.client as u16) << 8 | self.results.map_or(0xFF, |results| results as u16)
+    pub fn number(&self) -> u32 {
+        (self.client as u32) << 16 | self.results.map_or(0xFFFF, |results| results.id().into())
     }
 
     /// Tells the client of an error.
     #[cold]
     pub fn send_error(&self, sink: &mut ResultSink<'_>, error: &SqlError) {
         let text = &error.message;
-        match self.results {
+        match self.of_rows() {
             Some(results) if results.is_unicode() || results == Charset::Binary || text.is_ascii() => sink.error(error),
             None => sink.error(error),
             Some(results) => {
@@ -197,6 +203,8 @@ impl ClientSession {
         ] {
             self.take_variable(definition, Value::from(name));
         }
+        // The variable tells of the character set alone.
+        self.core.settings.charsets.results = Some(collation);
     }
 
     /// SET NAMES.
@@ -228,8 +236,9 @@ impl ClientSession {
             Value::Bytes(name) => Collation::from_name(&name.to_text()).unwrap_or(Collation::DEFAULT),
             _ => Collation::DEFAULT,
         };
-        self.set_client_charset(charset, collation);
+        self.set_client_charset(charset, charset.default_collation());
         self.take_variable(variable!("character_set_connection"), Value::from(collation.charset().name()));
+        self.take_variable(variable!("collation_connection"), Value::from(collation.name()));
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use crate::reply::charsets::{UTF8, outgoing};
 use planner::plan::{Kept, OutputColumn};
 use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType, PacketWriter};
 use std::borrow::Cow;
-use types::{Charset, Collation, ColumnType, TypeKind};
+use types::{Collation, ColumnType, TypeKind};
 
 /// The longest document that is computed: as many characters as bytes can be counted for.
 const COMPUTED_JSON_CHARS: u32 = u32::MAX / 4;
@@ -94,8 +94,8 @@ fn wire_flags(column: &OutputColumn) -> ColumnFlags {
     flags
 }
 
-/// A column's definition for a client that gets its text in `results`.
-pub fn definition(column: &OutputColumn, results: Option<Charset>) -> ColumnDefinition<'_> {
+/// A column's definition for a client that gets its text by `results`; that it is told also of texts that have other collations.
+pub fn definition(column: &OutputColumn, results: Option<Collation>) -> ColumnDefinition<'_> {
     let ty = &column.ty;
     let expression = column.org_name.is_empty();
     let decimals = match ty.kind {
@@ -108,12 +108,12 @@ pub fn definition(column: &OutputColumn, results: Option<Charset>) -> ColumnDefi
     let own = ty.collation.charset();
     let (collation, of) = match results {
         _ if !text => (Collation::Binary, own),
-        Some(Charset::Binary) => (Collation::Binary, own),
-        Some(results) => (results.default_collation(), results),
+        Some(Collation::Binary) => (Collation::Binary, own),
+        Some(results) => (results, results.charset()),
         None => (ty.collation, own),
     };
     let bytes_per_char = match results {
-        Some(Charset::Binary) if text => 1,
+        Some(Collation::Binary) if text => 1,
         // Without conversion the length of a TEXT is counted in its bytes.
         None if ty.kind.is_blob() => 1,
         _ => of.bytes_per_char_max(),
@@ -147,23 +147,24 @@ pub fn write_definition(column: &OutputColumn, results: Option<Charset>, out: &m
     ColumnDefinition { schema: &schema, table: &table, org_table: &org_table, name: &name, org_name: &org_name, ..plain }.write(out);
 }
 
-fn names(column: &OutputColumn, results: Option<Charset>) -> [Cow<'_, [u8]>; 5] {
-    [&column.database, &column.table, &column.org_table, &column.name, &column.org_name].map(|name| outgoing(name, results))
+fn names(column: &OutputColumn, results: Option<Collation>) -> [Cow<'_, [u8]>; 5] {
+    [&column.database, &column.table, &column.org_table, &column.name, &column.org_name]
+        .map(|name| outgoing(name, results.map(Collation::charset)))
 }
 
 /// All definitions, encoded once.
-pub fn block(columns: &[OutputColumn], results: Option<Charset>) -> ColumnBlock {
+pub fn block(columns: &[OutputColumn], results: Option<Collation>) -> ColumnBlock {
     block_of(columns, results, |_, definition| definition)
 }
 
 /// The same with what else is said of the column at each place.
 pub fn block_of(
     columns: &[OutputColumn],
-    results: Option<Charset>,
+    results: Option<Collation>,
     told: impl for<'d> Fn(usize, ColumnDefinition<'d>) -> ColumnDefinition<'d>,
 ) -> ColumnBlock {
     let plain = columns.iter().enumerate().map(|(at, column)| told(at, definition(column, results)));
-    if results == UTF8 {
+    if results.map(Collation::charset) == UTF8 {
         return ColumnBlock::new(&plain.collect::<Vec<_>>());
     }
     let all: Vec<[Cow<'_, [u8]>; 5]> = columns.iter().map(|column| names(column, results)).collect();

@@ -73,8 +73,8 @@ pub struct CachedPlan {
     pub max_join_size: u64,
     /// `optimizer_switch` when it was made.
     pub switches: planner::switches::Switches,
-    /// `character_set_results` when it was made: the head of its result is written for that.
-    pub results: Option<types::Charset>,
+    /// `character_set_results` when it was made, by its collation: the head of its result is written for that.
+    pub results: Option<types::Collation>,
     /// What its rows are written in: that, or as they are inside where no column needs another form.
     pub written_in: Option<types::Charset>,
     /// It reads or writes tables, those computed of the dictionary included: it is part of a transaction.

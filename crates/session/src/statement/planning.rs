@@ -55,8 +55,9 @@ impl ClientSession {
         self.planned.set(true);
         let results = self.core.settings.charsets.results;
         let columns = result_columns::block(&plan.columns, results);
-        let converts = plan.columns.iter().any(|column| crate::reply::charsets::conversion(&column.ty, results).is_some());
-        let written_in = if converts { results } else { crate::reply::charsets::UTF8 };
+        let of_rows = self.core.settings.charsets.of_rows();
+        let converts = plan.columns.iter().any(|column| crate::reply::charsets::conversion(&column.ty, of_rows).is_some());
+        let written_in = if converts { of_rows } else { crate::reply::charsets::UTF8 };
         let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::transaction::admit::work_of(&plan);
         let shape = planner::shape::Shape::of(&plan);
@@ -136,7 +137,7 @@ impl ClientSession {
             hasher.write(self.core.database.as_deref().unwrap_or("\0").as_bytes());
             hasher.write_u64(self.core.settings.sql_mode.bits());
             hasher.write_u16(self.core.settings.collation.id());
-            hasher.write_u16(self.core.settings.charsets.number());
+            hasher.write_u32(self.core.settings.charsets.number());
             hasher.write_u64(self.core.number(variable!("div_precision_increment")));
             hasher.write_u64(self.core.settings.select_limit);
             hasher.write_u64(self.core.settings.max_join_size);

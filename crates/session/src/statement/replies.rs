@@ -131,8 +131,8 @@ impl ClientSession {
     }
 
     fn send_result(&mut self, columns: &Columns, rows: &[Vec<Value>], warnings: u32, sink: &mut ResultSink<'_>) {
-        let results = self.core.settings.charsets.results;
-        let block = columns.block(results);
+        let block = columns.block(self.core.settings.charsets.results);
+        let results = self.core.settings.charsets.of_rows();
         let columns = columns.output();
         let status = self.server_status();
         let zone = &self.zone;

@@ -126,7 +126,10 @@ pub(crate) static EFFECTS: &[Effect] = &[
         .in_plans(),
     effect("character_set_connection").brings("collation_connection", its_collation),
     effect("character_set_database").brings("collation_database", its_collation),
-    effect("character_set_results").derives(|session, value| session.core.settings.charsets.results = charset(value)).in_plans(),
+    // A session that begins or says SET NAMES … COLLATE has another collation of it: `set_client_charset`.
+    effect("character_set_results")
+        .derives(|session, value| session.core.settings.charsets.results = charset(value).map(Charset::default_collation))
+        .in_plans(),
     effect("character_set_server").brings("collation_server", its_collation),
     effect("collation_connection")
         .brings("character_set_connection", its_charset)
