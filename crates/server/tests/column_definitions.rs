@@ -68,12 +68,84 @@ fn as_prepared(connection: &mut Conn, sql: &str) -> Option<Vec<String>> {
     Some(lines_of(answer))
 }
 
-#[test]
-fn columns_are_described_as_mysql_describes_them() {
-    let target = match std::env::var("ASK") {
+fn target() -> Target {
+    match std::env::var("ASK") {
         Ok(address) => Target::external(&address).expect("a MySQL"),
         Err(_) => Target::Own(Server::start(env!("CARGO_BIN_EXE_altiplano"), &["--set", "connect_timeout=300"])),
-    };
+    }
+}
+
+/// PREPARE tells the columns of what is a query to MySQL, as EXECUTE does; of the rest it tells none.
+#[test]
+fn prepare_tells_columns_of_lists_that_are_queries() {
+    let target = target();
+    let mut connection = target.connect(None).expect("a connection");
+    for sql in [
+        "SET NAMES utf8mb4",
+        "DROP DATABASE IF EXISTS told",
+        "CREATE DATABASE told",
+        "USE told",
+        "CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(10))",
+        "CREATE TEMPORARY TABLE tmp (id INT PRIMARY KEY)",
+    ] {
+        connection.query_drop(sql).expect(sql);
+    }
+    for sql in [
+        "SHOW DATABASES",
+        "SHOW DATABASES LIKE 't%'",
+        "SHOW TABLES",
+        "SHOW TABLES LIKE 'x%'",
+        "SHOW FULL TABLES",
+        "SHOW TABLES FROM information_schema",
+        "SHOW TABLE STATUS",
+        "SHOW COLUMNS FROM t",
+        "SHOW FULL COLUMNS FROM t LIKE 'a%'",
+        "SHOW COLUMNS FROM tmp",
+        "SHOW COLUMNS FROM information_schema.TABLES",
+        "SHOW INDEX FROM t",
+        "SHOW INDEX FROM tmp",
+        "SHOW OPEN TABLES",
+        "SHOW TRIGGERS",
+        "SHOW EVENTS",
+        "SHOW PROCEDURE STATUS",
+        "SHOW FUNCTION STATUS",
+        "SHOW VARIABLES LIKE 'a%'",
+        "SHOW GLOBAL VARIABLES LIKE 'a%'",
+        "SHOW STATUS LIKE 'Com_s%'",
+        "SHOW GLOBAL STATUS LIKE 'Com_s%'",
+        "SHOW CHARACTER SET",
+        "SHOW COLLATION",
+        "DESCRIBE t",
+        "DESCRIBE t a",
+    ] {
+        // Their names: of the rest MySQL itself tells other things before it has opened its views than when it runs them.
+        let names = |columns: &[Column]| columns.iter().map(|column| column.name_str().into_owned()).collect::<Vec<_>>();
+        let told = names(&connection.prep(sql).expect(sql).columns());
+        assert_eq!(told, names(connection.query_iter(sql).expect(sql).columns().as_ref()), "{sql}");
+    }
+    for (sql, count) in
+        [("SHOW COLUMNS FROM nosuch", 6), ("SHOW INDEX FROM nosuch", 15), ("SHOW TABLES FROM nosuch", 1), ("DESCRIBE nosuch", 6)]
+    {
+        assert_eq!(connection.prep(sql).expect(sql).columns().len(), count, "{sql}");
+    }
+    for sql in [
+        "SHOW CREATE TABLE t",
+        "SHOW ENGINES",
+        "SHOW PLUGINS",
+        "SHOW PROCESSLIST",
+        "SHOW GRANTS",
+        "SHOW PROFILES",
+        "CHECKSUM TABLE t",
+        "DO 1",
+    ] {
+        assert_eq!(connection.prep(sql).expect(sql).columns().len(), 0, "{sql}");
+    }
+    connection.query_drop("DROP DATABASE told").expect("dropped");
+}
+
+#[test]
+fn columns_are_described_as_mysql_describes_them() {
+    let target = target();
     let mut connection = target.connect(None).expect("a connection");
     let text = std::fs::read_to_string(FILE).expect("the file");
     let update = std::env::var_os("UPDATE_EXPECT").is_some();

@@ -12,8 +12,8 @@ pub(crate) mod lists;
 use crate::reply::result_columns;
 use crate::virtual_tables;
 use planner::plan::OutputColumn;
-use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType};
-use types::{Charset, Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
+use protocol::{ColumnBlock, ColumnDefinition, ColumnFlags, ColumnType as WireType, PacketWriter};
+use types::{Collation, ColumnType, DECIMALS_NOT_FIXED, TypeKind};
 
 /// What a column holds, and with it the type and length that clients are told. Lengths of text are in characters, but for the types of TEXT and BLOB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,8 +123,15 @@ impl Columns {
         &self.output
     }
 
-    /// The head of the result for a client that gets its text in `results`.
-    pub(crate) fn block(&self, results: Option<Charset>) -> ColumnBlock {
+    /// Writes their definitions, as PREPARE tells them.
+    pub(crate) fn write(&self, results: Option<Collation>, out: &mut PacketWriter) {
+        for (column, fixed) in self.output.iter().zip(&self.fixed) {
+            result_columns::write_definition_as(column, results, |definition| fixed.tell(definition), out);
+        }
+    }
+
+    /// The head of the result for a client that gets its text by `results`.
+    pub(crate) fn block(&self, results: Option<Collation>) -> ColumnBlock {
         result_columns::block_of(&self.output, results, |at, definition| self.fixed[at].tell(definition))
     }
 }

@@ -141,9 +141,19 @@ pub fn definition(column: &OutputColumn, results: Option<Collation>) -> ColumnDe
 }
 
 /// Writes a column's definition, its names in what the client wants.
-pub fn write_definition(column: &OutputColumn, results: Option<Charset>, out: &mut PacketWriter) {
+pub fn write_definition(column: &OutputColumn, results: Option<Collation>, out: &mut PacketWriter) {
+    write_definition_as(column, results, |definition| definition, out);
+}
+
+/// The same with what else is said of the column.
+pub fn write_definition_as(
+    column: &OutputColumn,
+    results: Option<Collation>,
+    told: impl for<'d> Fn(ColumnDefinition<'d>) -> ColumnDefinition<'d>,
+    out: &mut PacketWriter,
+) {
     let [schema, table, org_table, name, org_name] = names(column, results);
-    let plain = definition(column, results);
+    let plain = told(definition(column, results));
     ColumnDefinition { schema: &schema, table: &table, org_table: &org_table, name: &name, org_name: &org_name, ..plain }.write(out);
 }
 

@@ -82,11 +82,7 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, sql: &[u8], 
         ShowFilter::None => {}
         ShowFilter::Like(pattern) => {
             filter::like(&mut table, pattern);
-            // The heading of a list of names tells what was asked.
-            if matches!(show.what, ShowKind::Databases | ShowKind::Tables { .. }) {
-                let heading = format!("{} ({})", table.columns.output()[0].name, String::from_utf8_lossy(pattern));
-                table.columns.rename(0, &heading);
-            }
+            tell_pattern(&mut table.columns, show);
         }
         ShowFilter::Where(condition) => filter::condition(session, &mut table, condition, sql)?,
     }
@@ -100,6 +96,16 @@ pub(crate) fn execute(session: &mut ClientSession, show: &Show<'_>, sql: &[u8], 
         session.send_rows(&table.columns, &table.rows, sink);
     }
     Ok(())
+}
+
+/// The heading of a list of names tells what was asked.
+fn tell_pattern(columns: &mut Columns, show: &Show<'_>) {
+    if let ShowFilter::Like(pattern) = &show.filter
+        && matches!(show.what, ShowKind::Databases | ShowKind::Tables { .. })
+    {
+        let heading = format!("{} ({})", columns.output()[0].name, String::from_utf8_lossy(pattern));
+        columns.rename(0, &heading);
+    }
 }
 
 /// Whether a SHOW is a query to MySQL, which `sql_select_limit` is for, and whether that reads the dictionary's tables, and so begins a transaction.
@@ -317,7 +323,43 @@ pub(crate) fn look(session: &ClientSession, what: &ShowKind<'_>) -> Result<(), O
     }
 }
 
-/// The same of a table.
+/// What PREPARE tells of a SHOW's columns: those of lists that are queries to MySQL, whether or not what they are about is there.
+pub(crate) fn head(session: &ClientSession, show: &Show<'_>) -> Option<Columns> {
+    let mut columns = match &show.what {
+        ShowKind::Databases => Columns::of(&[lists::DATABASES]),
+        ShowKind::Tables { full, schema, .. } => {
+            let schema = schema.or(session.core.database.as_deref())?;
+            tables::tables_head(*full, virtual_tables::database(schema).map_or(schema, |database| database.name))
+        }
+        ShowKind::TableStatus { .. } => Columns::of(&[lists::TABLE_STATUS]),
+        ShowKind::Columns { full, table, .. } => tables::columns_head(*full, is_temporary(session, table)).columns,
+        ShowKind::Indexes { table, .. } if is_temporary(session, table) => Columns::of(&[lists::TEMPORARY_INDEXES]),
+        ShowKind::Indexes { .. } => tables::indexes_head().columns,
+        ShowKind::OpenTables { .. } => Columns::of(&[lists::OPEN_TABLES]),
+        ShowKind::Triggers { .. } => Columns::of(&[lists::TRIGGERS]),
+        ShowKind::Events { .. } => Columns::of(&[lists::EVENTS]),
+        ShowKind::ProcedureStatus | ShowKind::FunctionStatus => Columns::of(&[lists::ROUTINE_STATUS]),
+        ShowKind::Variables { scope } => Columns::of(&[status::variables_head(*scope)]),
+        ShowKind::Status { scope } => Columns::of(&[status::status_head(*scope)]),
+        ShowKind::Charset => Columns::of(&[lists::CHARACTER_SETS]),
+        ShowKind::Collation => Columns::of(&[lists::COLLATIONS]),
+        _ => return None,
+    };
+    tell_pattern(&mut columns, show);
+    Some(columns)
+}
+
+/// The same of DESCRIBE.
+pub(crate) fn describe_head(session: &ClientSession, table: &ObjectName<'_>) -> Columns {
+    tables::columns_head(false, is_temporary(session, table)).columns
+}
+
+fn is_temporary(session: &ClientSession, name: &ObjectName<'_>) -> bool {
+    let schema = name.schema.or(session.core.database.as_deref());
+    schema.is_some_and(|schema| session.core.temporary_table(schema, name.name).is_some())
+}
+
+/// What PREPARE looks at of a table that is described.
 pub(crate) fn look_at_table(session: &ClientSession, table: &ObjectName<'_>) -> Result<(), Outcome> {
     match table.schema.or(session.core.database.as_deref()) {
         Some(schema) => Ok(session.may_show_table(schema, table.name)?),

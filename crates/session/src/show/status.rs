@@ -4,7 +4,7 @@ use super::{Table, figures};
 use crate::client_session::ClientSession;
 use crate::context::Core;
 use crate::front::{compression, encryption};
-use crate::reply::fixed_columns::lists;
+use crate::reply::fixed_columns::{ColumnList, lists};
 use crate::shared::Shared;
 use crate::variables::{self, DEFINITIONS, Scope};
 use executor::StatementContext;
@@ -31,9 +31,19 @@ pub(crate) fn variable_list(core: &Core, global: bool) -> Vec<(&'static str, Str
     list
 }
 
+/// The columns of SHOW VARIABLES.
+pub(super) fn variables_head(scope: Option<VarScope>) -> ColumnList {
+    if scope == Some(VarScope::Global) { lists::GLOBAL_VARIABLES } else { lists::SESSION_VARIABLES }
+}
+
+/// The columns of SHOW STATUS.
+pub(super) fn status_head(scope: Option<VarScope>) -> ColumnList {
+    if scope == Some(VarScope::Global) { lists::GLOBAL_STATUS } else { lists::SESSION_STATUS }
+}
+
 pub(super) fn variables(session: &ClientSession, scope: Option<VarScope>) -> Table {
     let global = scope == Some(VarScope::Global);
-    let mut table = Table::new(if global { lists::GLOBAL_VARIABLES } else { lists::SESSION_VARIABLES });
+    let mut table = Table::new(variables_head(scope));
     for (name, value) in variable_list(&session.core, global) {
         table.row(vec![name.into(), value.into()]);
     }
@@ -42,7 +52,7 @@ pub(super) fn variables(session: &ClientSession, scope: Option<VarScope>) -> Tab
 
 pub(super) fn status(session: &ClientSession, scope: Option<VarScope>) -> Table {
     let global = scope == Some(VarScope::Global);
-    let mut table = Table::new(if global { lists::GLOBAL_STATUS } else { lists::SESSION_STATUS });
+    let mut table = Table::new(status_head(scope));
     for (name, value) in status_list(&session.core, global) {
         table.row(vec![name.into(), value.into()]);
     }

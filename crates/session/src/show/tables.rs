@@ -24,10 +24,15 @@ pub(super) fn databases(session: &ClientSession) -> Result<Table, Outcome> {
     Ok(table)
 }
 
+/// The columns of SHOW TABLES.
+pub(super) fn tables_head(full: bool, schema: &str) -> Columns {
+    let lists = [lists::TABLES, lists::TABLE_TYPE];
+    Columns::of(&lists[..1 + usize::from(full)]).renamed(0, &format!("Tables_in_{schema}"))
+}
+
 pub(super) fn tables(session: &ClientSession, full: bool, schema: Option<&str>) -> Result<Table, Outcome> {
     let schema = schema_of(session, schema)?;
-    let lists = [lists::TABLES, lists::TABLE_TYPE];
-    let mut table = Table::with(Columns::of(&lists[..1 + usize::from(full)]).renamed(0, &format!("Tables_in_{schema}")));
+    let mut table = Table::with(tables_head(full, &schema));
     if let Some(database) = virtual_tables::database(&schema) {
         computed::show_tables(database, full, &session.core.shows(), &mut table);
         return Ok(table);

@@ -11,6 +11,7 @@ use crate::context::Planning;
 use crate::error_map::{Outcome, parse_error};
 use crate::privileges::authorize;
 use crate::reply::charsets::ClientCharsets;
+use crate::reply::fixed_columns::Columns;
 use crate::reply::result_columns;
 use crate::reply::sink::PrepareReply;
 use crate::statement::deep;
@@ -42,11 +43,11 @@ impl ClientSession {
         self.shared().status.com_stmt_prepare.inc();
         self.connection.set_statement(sql);
         self.core.diagnostics.clear();
-        let added = self.prepare_text(sql).and_then(|(prepared, counted)| {
+        let added = self.prepare_text(sql).and_then(|(prepared, counted, head)| {
             let (plan, param_count) = (prepared.plan.clone(), prepared.param_count);
-            Ok((self.prepared.add(prepared, counted)?, plan, param_count))
+            Ok((self.prepared.add(prepared, counted)?, plan, head, param_count))
         });
-        let (statement_id, plan, param_count) = match added {
+        let (statement_id, plan, head, param_count) = match added {
             Ok(added) => added,
             Err(outcome) => {
                 self.core.diagnostics.push_error(&outcome.error);
@@ -58,9 +59,10 @@ impl ClientSession {
             self.log_prepared(sql);
         }
         let columns = plan.as_ref().map_or(&[][..], |plan| &plan.plan.columns);
+        let column_count = head.as_ref().map_or(columns.len(), Columns::len);
         let reply = PrepareReply {
             statement_id,
-            column_count: columns.len() as u16,
+            column_count: column_count as u16,
             param_count,
             warnings: self.core.diagnostics.warning_count() as u16,
         };
@@ -77,9 +79,12 @@ impl ClientSession {
                 protocol::reply::write_eof(status, 0, out);
             }
         }
-        if !columns.is_empty() {
+        if column_count > 0 {
             for column in columns {
                 result_columns::write_definition(column, results, out);
+            }
+            if let Some(head) = head {
+                head.write(results, out);
             }
             if !deprecate_eof {
                 protocol::reply::write_eof(status, 0, out);
@@ -88,30 +93,36 @@ impl ClientSession {
     }
 
     /// What MySQL looks at when it prepares a statement that has no plan here: whether the rights are there, and for queries the tables. (Most others are looked at only when
-    /// they run.)
-    fn look_at_prepared(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<(), Outcome> {
+    /// they run.) Of what is a query to MySQL it knows the columns then.
+    fn look_at_prepared(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<Option<Columns>, Outcome> {
         match statement {
-            ast::Statement::CreateTable(_) | ast::Statement::CreateView(_) => authorize(self, statement),
-            ast::Statement::Show(show) => crate::show::look(self, &show.what),
-            ast::Statement::Describe { table, .. } => crate::show::look_at_table(self, table),
+            ast::Statement::CreateTable(_) | ast::Statement::CreateView(_) => authorize(self, statement)?,
+            ast::Statement::Show(show) => {
+                crate::show::look(self, &show.what)?;
+                return Ok(crate::show::head(self, show));
+            }
+            ast::Statement::Describe { table, .. } => {
+                crate::show::look_at_table(self, table)?;
+                return Ok(Some(crate::show::describe_head(self, table)));
+            }
             ast::Statement::Explain(explain) => match explain.target {
                 ast::ExplainTarget::Statement(statement) if is_planned(statement) => {
                     self.in_explained_database(explain, |session| session.plan_ahead(statement, sql).map(drop))??;
-                    Ok(())
                 }
-                _ => Ok(()),
+                _ => {}
             },
             ast::Statement::Do(exprs) => {
                 self.params.clear();
                 let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
                 let plan = planner::plan_expressions(exprs, sql, &planning)?;
-                Ok(self.core.check_accesses(&plan.accesses)?)
+                self.core.check_accesses(&plan.accesses)?;
             }
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(None)
     }
 
-    fn prepare_text(&mut self, sql: &[u8]) -> Result<(Prepared, Counted), Outcome> {
+    fn prepare_text(&mut self, sql: &[u8]) -> Result<(Prepared, Counted, Option<Columns>), Outcome> {
         let key = self.prepared_key(sql);
         let arena = std::mem::take(&mut self.arena);
         let result = self.prepare_parsed(sql, key, &arena);
@@ -119,7 +130,7 @@ impl ClientSession {
         result
     }
 
-    fn prepare_parsed(&mut self, sql: &[u8], key: PlanKey, arena: &parser::Bump) -> Result<(Prepared, Counted), Outcome> {
+    fn prepare_parsed(&mut self, sql: &[u8], key: PlanKey, arena: &parser::Bump) -> Result<(Prepared, Counted, Option<Columns>), Outcome> {
         let parsed = match parser::parse(sql, self.lexical_mode(), arena).and_then(deep::checked) {
             Err(error) if deep::asks_for_room(&error) => return deep::with_room(|| self.prepare_parsed(sql, key, arena)),
             parsed => parsed.map_err(parse_error)?,
@@ -134,9 +145,8 @@ impl ClientSession {
         let statement = &parsed.statement;
         let (hinted, warnings) = crate::statement::hinted::assignments(self, statement);
         warnings.into_iter().for_each(|warning| self.core.warn(warning));
-        if !parsed.reads_conditions && is_preparable(statement) {
-            self.look_at_prepared(statement, sql)?;
-        }
+        let looks = !parsed.reads_conditions && is_preparable(statement);
+        let head = if looks { self.look_at_prepared(statement, sql)? } else { None };
         let plan = match statement {
             ast::Statement::Empty => return Err(empty_query()),
             _ if parsed.reads_conditions || !is_preparable(statement) => return Err(codes::unsupported_ps().into()),
@@ -175,7 +185,7 @@ impl ClientSession {
             plan.plan.warnings.iter().for_each(|warning| self.core.warn(warning.clone()));
             prepared.run_by(plan);
         }
-        Ok((prepared, counted))
+        Ok((prepared, counted, head))
     }
 
     /// The cache key of a prepared text: its literals stay in it, so the whole text counts.
@@ -397,7 +407,7 @@ impl ClientSession {
         let outer = std::mem::take(&mut self.arena);
         let prepared = self.prepare_text(sql);
         self.arena = outer;
-        let (prepared, counted) = prepared?;
+        let (prepared, counted, _) = prepared?;
         let id = self.prepared.add(prepared, counted)?;
         if self.logged.is_some() {
             self.log_prepared(sql);
