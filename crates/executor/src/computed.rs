@@ -9,7 +9,7 @@
 //! 2. No warning is given: a reader may be purge, or a rollback. Why a row has no value at all [`take_failure`] tells.
 
 use crate::change::rules::{index_of, of_index};
-use crate::context::StatementContext;
+use crate::context::{StatementContext, UserVariable};
 use crate::errors::Error;
 use crate::exec::{Exec, Scratch};
 use crate::run::Result;
@@ -22,7 +22,7 @@ use record::{Compute, RowRef};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
-use types::{LocalTime, SqlMode, Value};
+use types::{Collation, LocalTime, SqlMode, Value};
 
 /// Binds generated columns for the catalogue; to be given to [`catalog::set_expressions`] when the program starts.
 pub struct GeneratedColumns;
@@ -159,10 +159,10 @@ impl StatementContext for Alone {
     fn found_rows(&self) -> u64 {
         0
     }
-    fn user_variable(&self, _: &str) -> Value {
-        Value::Null
+    fn user_variable(&self, _: &str) -> UserVariable {
+        UserVariable::default()
     }
-    fn set_user_variable(&mut self, _: &str, _: Value) {}
+    fn set_user_variable(&mut self, _: &str, _: Value, _: Option<Collation>) {}
     fn system_variable(&self, _: VariableScope, name: &str) -> Result<Value> {
         Err(codes::unknown_system_variable(name).into())
     }

@@ -4,7 +4,7 @@ use crate::run::Result;
 use catalog::{VirtualRequest, VirtualRow, VirtualTableDef};
 use mysql_error::{SqlError, Warning};
 use planner::expr::VariableScope;
-use types::{LocalTime, SqlMode, Value};
+use types::{Collation, ColumnType, LocalTime, SqlMode, TypeKind, Value};
 
 /// Rows of a computed table, made one by one as they are asked for.
 pub type VirtualRows = Box<dyn Iterator<Item = Result<VirtualRow>>>;
@@ -25,6 +25,34 @@ pub enum UserLockCall {
     IsFree,
     /// IS_USED_LOCK.
     IsUsed,
+}
+
+/// A user variable.
+#[derive(Debug, Clone)]
+pub struct UserVariable {
+    /// What it holds.
+    pub value: Value,
+    /// The collation of its text.
+    pub collation: Collation,
+}
+
+impl Default for UserVariable {
+    fn default() -> UserVariable {
+        UserVariable { value: Value::Null, collation: Collation::DEFAULT }
+    }
+}
+
+impl UserVariable {
+    /// The collation that a variable has which is given a value of a type; `None`: the one that literals have.
+    pub fn collation_of(ty: &ColumnType) -> Option<Collation> {
+        match ty.kind {
+            TypeKind::Json => Some(Collation::Utf8mb4Bin),
+            // As MySQL keeps what is only ASCII.
+            kind if kind.is_temporal() => Some(Collation::Latin1SwedishCi),
+            _ if planner::typing::is_string_class(ty) => Some(ty.collation),
+            _ => None,
+        }
+    }
 }
 
 /// Settings of AUTO_INCREMENT.
@@ -86,9 +114,9 @@ pub trait StatementContext: LocalTime {
         Value::Null
     }
     /// A user variable, NULL when unset.
-    fn user_variable(&self, name: &str) -> Value;
-    /// Sets a user variable.
-    fn set_user_variable(&mut self, name: &str, value: Value);
+    fn user_variable(&self, name: &str) -> UserVariable;
+    /// Sets a user variable. Text is of a collation, or of that of literals.
+    fn set_user_variable(&mut self, name: &str, value: Value, collation: Option<Collation>);
     /// A system variable, or 1193.
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value>;
     /// Adds a warning (or note).

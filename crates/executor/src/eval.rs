@@ -1,6 +1,7 @@
 //! Evaluation of expressions over the frame.
 
 use crate::bits;
+use crate::context::UserVariable;
 use crate::convert::{self, coerce, compare, text, truth};
 use crate::exec::Exec;
 use crate::run::Result;
@@ -26,7 +27,14 @@ impl Exec<'_> {
     /// A user variable, as the type that it had when the plan was made: the statement may have assigned another one since.
     #[cold]
     fn user_variable(&self, name: &str, ty: &types::ColumnType) -> Value {
-        let value = self.context.user_variable(name);
+        let UserVariable { mut value, collation } = self.context.user_variable(name);
+        if let Value::Bytes(text) = &mut value
+            && collation.charset() != ty.collation.charset()
+            && planner::typing::is_string_class(ty)
+        {
+            let from = types::ColumnType::varchar(0, collation);
+            *text = convert::to_charset(std::mem::take(text).into_vec(), &from, ty.collation.charset()).into();
+        }
         let as_planned = match &value {
             Value::Int(_) | Value::UInt(_) => ty.kind.is_integer(),
             Value::Decimal(_) => ty.kind == types::TypeKind::Decimal,
@@ -322,7 +330,7 @@ impl Exec<'_> {
             }
             ExprKind::AssignVariable(name, a) => {
                 let v = self.eval(a)?;
-                self.context.set_user_variable(name, v.clone());
+                self.context.set_user_variable(name, v.clone(), UserVariable::collation_of(&a.ty));
                 Ok(v)
             }
             ExprKind::SystemVariable(scope, name) => self.context.system_variable(*scope, name),

@@ -2,7 +2,7 @@
 
 use crate::batch::Block;
 use crate::change::load::LoadLines;
-use crate::context::StatementContext;
+use crate::context::{StatementContext, UserVariable};
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
 use crate::odd_number::with_numbers;
@@ -202,8 +202,8 @@ impl<'a> Exec<'a> {
             rows += 1;
             // The first row's values stay, whatever comes behind it.
             let values = query.output.iter().map(|e| x.eval(e)).collect::<Result<Vec<Value>>>()?;
-            for (name, v) in plan.into.iter().zip(values) {
-                x.context.set_user_variable(name, v);
+            for ((name, v), e) in plan.into.iter().zip(values).zip(&query.output) {
+                x.context.set_user_variable(name, v, UserVariable::collation_of(&e.ty));
             }
             Ok(Flow::Continue)
         })?;

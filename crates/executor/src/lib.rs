@@ -58,7 +58,7 @@ pub use change::load::{LoadLines, LoadRow, LoadText};
 pub use change::rules::RuleRun;
 pub use change::store::{in_error_text, same_no_member};
 pub use computed::{GeneratedColumns, strictly, take_failure};
-pub use context::{AutoIncrementSettings, FORCED, StatementContext, UserLockCall, VirtualRows};
+pub use context::{AutoIncrementSettings, FORCED, StatementContext, UserLockCall, UserVariable, VirtualRows};
 pub use convert::{append_text, compare, local_time, text, to_charset, to_f64, to_i64};
 pub use document::{
     append_json_text, for_column as document_for_column, for_other_column as document_for_other_column,

@@ -4,13 +4,13 @@
 //! 1. Nothing is left of it: no warning is added, no variable set, no function called that waits or counts. The statement evaluates the expression again when
 //!    it runs, and tells then what there is to tell.
 
-use crate::context::StatementContext;
+use crate::context::{StatementContext, UserVariable};
 use crate::exec::{Exec, Scratch};
 use crate::run::Result;
 use mysql_error::{SqlError, Warning, codes};
 use planner::Plan;
 use planner::expr::{Expr, VariableScope};
-use types::{LocalTime, SqlMode, Value};
+use types::{Collation, LocalTime, SqlMode, Value};
 
 /// What an expression gives now that [is settled](Expr::is_settled); `None` where it fails, or nests deeper than the stack is.
 pub fn value_now(e: &Expr, params: &[Value], context: &dyn StatementContext) -> Option<Value> {
@@ -69,10 +69,10 @@ impl StatementContext for Quiet<'_> {
     fn found_rows(&self) -> u64 {
         self.0.found_rows()
     }
-    fn user_variable(&self, name: &str) -> Value {
+    fn user_variable(&self, name: &str) -> UserVariable {
         self.0.user_variable(name)
     }
-    fn set_user_variable(&mut self, _: &str, _: Value) {}
+    fn set_user_variable(&mut self, _: &str, _: Value, _: Option<Collation>) {}
     fn system_variable(&self, scope: VariableScope, name: &str) -> Result<Value> {
         self.0.system_variable(scope, name)
     }

@@ -404,7 +404,7 @@ impl<'c> Binder<'c> {
     fn user_variable(&mut self, name: &str) -> Expr {
         let name: Box<str> = name.to_lowercase().into();
         let known = self.context.user_variable_type(&name);
-        let ty = known.clone().unwrap_or_else(|| typing::string(16_383, self.connection_collation()));
+        let ty = known.clone().unwrap_or_else(|| typing::of_variable(self.connection_collation()));
         if !self.user_variables.iter().any(|(other, _)| *other == name) {
             self.user_variables.push((name.clone(), known));
         }

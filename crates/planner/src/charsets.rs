@@ -180,8 +180,15 @@ impl<'c> Binder<'c> {
     fn firmness(&self, expr: &Expr) -> u8 {
         match self.coercibility_within(expr) {
             typing::EXPLICIT => typing::EXPLICIT,
+            _ if self.is_unset(expr) => typing::IGNORABLE,
             _ => typing::coercibility(expr),
         }
+    }
+
+    /// Whether an expression is a user variable that has no value: its NULL has no collation either.
+    fn is_unset(&self, expr: &Expr) -> bool {
+        let ExprKind::UserVariable(name) = &expr.kind else { return false };
+        self.user_variables.iter().any(|(other, known)| other == name && known.is_none())
     }
 
     /// The collation of what a function makes of several strings: where columns of one character set disagree it is none of theirs.

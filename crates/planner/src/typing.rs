@@ -269,6 +269,11 @@ pub fn string(chars: u64, collation: Collation) -> ColumnType {
     ColumnType { collation, ..ColumnType::new(kind) }
 }
 
+/// What text in a user variable is of.
+pub fn of_variable(collation: Collation) -> ColumnType {
+    string(16_383, collation)
+}
+
 /// What a temporal function makes of a string or a number: a date or a time as text, in MySQL a CHAR.
 pub fn temporal_string(collation: Collation) -> ColumnType {
     ColumnType { kind: TypeKind::Char, ..string(29, collation) }
@@ -409,20 +414,22 @@ pub fn is_string_class(ty: &ColumnType) -> bool {
 
 /// COLLATE was said.
 pub const EXPLICIT: u8 = 0;
-/// Columns; in a UNION also user variables and what was cast.
+/// Columns and user variables; in a UNION also what was cast.
 pub const IMPLICIT: u8 = 2;
 /// What the system says of itself.
 pub const SYSTEM: u8 = 3;
 /// Literals, and functions of them.
 pub const COERCIBLE: u8 = 4;
 
+/// NULL.
+pub const IGNORABLE: u8 = 6;
+
 /// How strongly an expression holds to its collation, by MySQL's numbers: 5 are numbers, 6 is NULL.
 pub fn coercibility(expr: &Expr) -> u8 {
     coercibility_with(expr, COERCIBLE)
 }
 
-/// The same where results are merged. There user variables and casts count as columns; not so in comparisons, but for bytes, because the columns
-/// of `information_schema` have another character set in MySQL, which gives way to theirs, and the same one here.
+/// The same where results are merged. There casts count as columns.
 pub fn coercibility_in_union(expr: &Expr) -> u8 {
     coercibility_with(expr, IMPLICIT)
 }
@@ -430,11 +437,11 @@ pub fn coercibility_in_union(expr: &Expr) -> u8 {
 fn coercibility_with(expr: &Expr, of_casts: u8) -> u8 {
     match &expr.kind {
         ExprKind::Collate(..) => EXPLICIT,
-        ExprKind::Literal(types::Value::Null) => 6,
+        ExprKind::Literal(types::Value::Null) => IGNORABLE,
         ExprKind::Literal(_) | ExprKind::Param(_) => COERCIBLE,
         // Bytes clash with nothing. They win over a column's text where they were made bytes, not where a literal was written so.
-        ExprKind::UserVariable(_) | ExprKind::Cast(..) if expr.ty.collation == Collation::Binary && is_string_class(&expr.ty) => IMPLICIT,
-        ExprKind::UserVariable(_) => of_casts,
+        ExprKind::Cast(..) if expr.ty.collation == Collation::Binary && is_string_class(&expr.ty) => IMPLICIT,
+        ExprKind::UserVariable(_) | ExprKind::AssignVariable(..) => IMPLICIT,
         ExprKind::SystemVariable(..) => SYSTEM,
         ExprKind::Func(Func::User | Func::CurrentUser | Func::CurrentRole | Func::Version | Func::Database, _) => SYSTEM,
         _ if !is_string_class(&expr.ty) => 5,

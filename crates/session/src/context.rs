@@ -14,7 +14,7 @@ use admission::Ticket;
 use catalog::{TableEntry, ViewEntry, VirtualRequest, VirtualTableDef};
 use engine::{Cancel, HandlerCalls, Isolation, KeyRange};
 use env::SplitMix64;
-use executor::{AutoIncrementSettings, StatementContext, VirtualRows};
+use executor::{AutoIncrementSettings, StatementContext, UserVariable, VirtualRows};
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use planner::PlanContext;
 use planner::expr::VariableScope;
@@ -229,12 +229,12 @@ impl Core {
             return;
         }
         let mut packed = UserVariables::with_capacity(self.user_variables.len());
-        packed.extend(std::mem::take(&mut self.user_variables).into_iter().map(|(name, value)| {
-            let value = match &value {
-                Value::Bytes(text) | Value::Json(text) if text.len() > PACKED_BYTES_MAX => value,
-                _ => value.clone(),
+        packed.extend(std::mem::take(&mut self.user_variables).into_iter().map(|(name, variable)| {
+            let variable = match &variable.value {
+                Value::Bytes(text) | Value::Json(text) if text.len() > PACKED_BYTES_MAX => variable,
+                _ => variable.clone(),
             };
-            (Box::<str>::from(&*name), value)
+            (Box::<str>::from(&*name), variable)
         }));
         self.user_variables = packed;
     }
@@ -344,11 +344,11 @@ impl StatementContext for Core {
         self.found_rows
     }
 
-    fn user_variable(&self, name: &str) -> Value {
+    fn user_variable(&self, name: &str) -> UserVariable {
         self.user_variables.get(name.to_lowercase().as_str()).cloned().unwrap_or_default()
     }
 
-    fn set_user_variable(&mut self, name: &str, value: Value) {
+    fn set_user_variable(&mut self, name: &str, value: Value, collation: Option<Collation>) {
         self.acted = true;
         // A variable holds a document's text.
         let value = match value {
@@ -359,7 +359,8 @@ impl StatementContext for Core {
             }
             other => other,
         };
-        self.user_variables.insert(name.to_lowercase().into(), value);
+        let collation = collation.unwrap_or(self.settings.collation);
+        self.user_variables.insert(name.to_lowercase().into(), UserVariable { value, collation });
     }
 
     fn system_variable(&self, scope: VariableScope, name: &str) -> executor::Result<Value> {
@@ -532,17 +533,19 @@ impl Core {
 }
 
 /// A session's user variables, by lower-case name.
-pub type UserVariables = HashMap<Box<str>, Value>;
+pub type UserVariables = HashMap<Box<str>, UserVariable>;
 
-/// What a user variable with this value is of, where it is a number: anything else is text.
-pub fn variable_type(value: Option<&Value>) -> Option<ColumnType> {
-    match value? {
+/// What a user variable is of; `None` for one that has no value.
+pub fn variable_type(variable: Option<&UserVariable>) -> Option<ColumnType> {
+    let UserVariable { value, collation } = variable?;
+    match value {
+        Value::Null => None,
         Value::Int(_) => Some(ColumnType::bigint()),
         Value::UInt(_) => Some(ColumnType::bigint_unsigned()),
         Value::Float(_) | Value::Double(_) => Some(ColumnType::double()),
         // As precise as they get; shown with the digits that it has.
         Value::Decimal(decimal) => Some(ColumnType::decimal(65, decimal.scale())),
-        _ => None,
+        _ => Some(planner::typing::of_variable(*collation)),
     }
 }
 

@@ -4,7 +4,7 @@
 use super::chunk::Chunk;
 use super::column::Column;
 use super::compare::{FALSE, NULL, TRUE};
-use crate::context::StatementContext;
+use crate::context::{StatementContext, UserVariable};
 use crate::exec::{Exec, Scratch};
 use crate::run::Result;
 use engine::{Engine, EngineConfig};
@@ -77,10 +77,10 @@ impl StatementContext for Context {
     fn found_rows(&self) -> u64 {
         0
     }
-    fn user_variable(&self, _: &str) -> Value {
-        Value::Null
+    fn user_variable(&self, _: &str) -> UserVariable {
+        UserVariable::default()
     }
-    fn set_user_variable(&mut self, _: &str, _: Value) {}
+    fn set_user_variable(&mut self, _: &str, _: Value, _: Option<Collation>) {}
     fn system_variable(&self, _: VariableScope, name: &str) -> Result<Value> {
         Err(mysql_error::codes::unknown_system_variable(name).into())
     }

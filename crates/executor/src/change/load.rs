@@ -145,7 +145,7 @@ impl<'a> Exec<'a> {
         for field in &load.fields {
             let value = fields.next();
             match field {
-                LoadField::Variable(name) => self.context.set_user_variable(name, value.unwrap_or_default()),
+                LoadField::Variable(name) => self.context.set_user_variable(name, value.unwrap_or_default(), None),
                 LoadField::Column(at) => {
                     if value.is_none() {
                         self.forgive(codes::warn_too_few_records(state.row_no))?;

@@ -147,11 +147,11 @@ impl Exec<'_> {
     }
 
     fn short_statement(&mut self, statement: &str) -> Result<Value> {
-        if self.context.user_variable(TRUNCATE_LEN).is_null() {
+        if self.context.user_variable(TRUNCATE_LEN).value.is_null() {
             let length = CONFIG.iter().find(|(name, _)| *name == "statement_truncate_len").and_then(|(_, value)| *value);
-            self.context.set_user_variable(TRUNCATE_LEN, Value::from(length.unwrap_or("64")));
+            self.context.set_user_variable(TRUNCATE_LEN, Value::from(length.unwrap_or("64")), None);
         }
-        let length = self.context.user_variable(TRUNCATE_LEN);
+        let length = self.context.user_variable(TRUNCATE_LEN).value;
         if let Value::Bytes(text) = &length
             && text.to_text().trim().parse::<f64>().is_err()
         {

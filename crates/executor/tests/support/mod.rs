@@ -4,7 +4,7 @@
 use catalog::{Catalog, ColumnDef, DefaultValue, IndexDef, TableDef, TableEntry};
 use engine::{Engine, EngineConfig, Isolation, Session};
 use env::{Disk, SimClock, SimDisk};
-use executor::{Changes, Outcome, RowConsumer, Scratch, StatementContext};
+use executor::{Changes, Outcome, RowConsumer, Scratch, StatementContext, UserVariable};
 use mysql_error::{SqlError, Warning};
 use planner::expr::VariableScope;
 use planner::plan::OutputColumn;
@@ -89,10 +89,10 @@ impl StatementContext for Context {
     fn found_rows(&self) -> u64 {
         0
     }
-    fn user_variable(&self, name: &str) -> Value {
-        self.variables.get(name).cloned().unwrap_or_default()
+    fn user_variable(&self, name: &str) -> UserVariable {
+        UserVariable { value: self.variables.get(name).cloned().unwrap_or_default(), ..UserVariable::default() }
     }
-    fn set_user_variable(&mut self, name: &str, value: Value) {
+    fn set_user_variable(&mut self, name: &str, value: Value, _: Option<Collation>) {
         self.variables.insert(name.to_owned(), value);
     }
     fn system_variable(&self, _: VariableScope, name: &str) -> executor::Result<Value> {

@@ -50,13 +50,12 @@ impl<'c> Binder<'c> {
         Ok(Expr { kind: ExprKind::Arith(op, Box::new(a), Box::new(b)), ty })
     }
 
-    /// Whether an operand is bytes, or becomes bytes beside some. What a client binds and what a user variable holds do not say whether they are
-    /// text: the value decides, when it is there, between bytes and a number.
+    /// Whether an operand is bytes, or becomes bytes beside some. What a client binds does not say whether it is text: the value decides, when it is there,
+    /// between bytes and a number.
     fn goes_with_bytes(&self, e: &Expr) -> bool {
         match &e.kind {
             ExprKind::Literal(Value::Null) => true,
             ExprKind::Param(n) if !self.is_lifted(*n) => e.ty.kind == TypeKind::Null || e.ty.kind.is_string(),
-            ExprKind::UserVariable(_) => e.ty.kind.is_string(),
             _ => e.ty.kind.is_string() && e.ty.collation == Collation::Binary,
         }
     }

@@ -141,7 +141,9 @@ impl<'c> Binder<'c> {
         }
         if func == Func::Coercibility {
             let rank = match &args[0].kind {
-                ExprKind::Literal(Value::Null) => 6,
+                ExprKind::Literal(Value::Null) => typing::IGNORABLE,
+                // Also where it is a number.
+                ExprKind::UserVariable(_) => typing::IMPLICIT,
                 _ if !typing::is_string_class(&args[0].ty) && args[0].ty.kind != TypeKind::Null => 5,
                 ExprKind::Slot(_) => self.coercibility_within(&args[0]),
                 _ => typing::coercibility_in_union(&args[0]),
@@ -537,12 +539,13 @@ fn pads(func: Func, at: usize) -> bool {
     matches!(func, Func::LPad | Func::RPad) && at == 2
 }
 
-/// 3995: a regular expression is about text or about bytes, and so is what it is matched with; a BLOB column may be either.
+/// 3995: a regular expression is about text or about bytes, and so is what it is matched with; a BLOB column may be either, and so may a user variable.
 fn refuse_mixed_bytes(func: Func, subject: &Expr, pattern: &Expr) -> Result<()> {
     use TypeKind as K;
     let is_blob =
         |e: &Expr| matches!(e.kind, ExprKind::Slot(_)) && matches!(e.ty.kind, K::TinyBlob | K::Blob | K::MediumBlob | K::LongBlob);
-    if is_blob(subject) || is_blob(pattern) {
+    let may_be_either = |e: &Expr| is_blob(e) || matches!(e.kind, ExprKind::UserVariable(_));
+    if may_be_either(subject) || may_be_either(pattern) {
         return Ok(());
     }
     let (subject, pattern) = (&subject.ty, &pattern.ty);

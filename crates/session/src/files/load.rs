@@ -10,7 +10,7 @@ use crate::error_map::Outcome;
 use crate::variables::variable;
 use engine::HandlerCall;
 use env::outside;
-use executor::{LoadLines, LoadRow, LoadText, StatementContext};
+use executor::{LoadLines, LoadRow, LoadText, StatementContext, UserVariable};
 use mysql_error::{SqlError, codes};
 use parser::ast::{LoadData, LoadDuplicates, LoadTarget};
 use planner::Plan;
@@ -125,10 +125,11 @@ impl ClientSession {
         for target in load.columns {
             if let LoadTarget::User(name) = target {
                 let name: Box<str> = name.to_lowercase().into();
-                before.push((name.clone(), self.core.user_variables.insert(name, Value::from(""))));
+                let text = UserVariable { value: Value::from(""), collation: self.core.settings.collation };
+                before.push((name.clone(), self.core.user_variables.insert(name, text)));
             }
         }
-        let give_back = |session: &mut ClientSession, before: Vec<(Box<str>, Option<Value>)>| {
+        let give_back = |session: &mut ClientSession, before: Vec<(Box<str>, Option<UserVariable>)>| {
             for (name, value) in before.into_iter().rev() {
                 match value {
                     Some(value) => session.core.user_variables.insert(name, value),

@@ -4,16 +4,25 @@ use crate::client_session::ClientSession;
 use crate::context::Planning;
 use crate::error_map::Outcome;
 use admission::Work;
-use executor::{Scratch, StatementContext};
+use executor::{Scratch, StatementContext, UserVariable};
 use mysql_error::SqlError;
 use parser::ast;
 use planner::Plan;
-use types::{ColumnType, Value};
+use types::{Collation, ColumnType, Value};
 
 impl ClientSession {
     /// Values of expressions without a table.
     pub(crate) fn evaluate(&mut self, exprs: &[ast::Expr<'_>], sql: &[u8]) -> Result<Vec<Value>, Outcome> {
         self.compute(&|planning| planner::plan_expressions(exprs, sql, planning), executor::evaluate)
+    }
+
+    /// The value of an expression, and the collation that a user variable has which is given it.
+    pub(crate) fn evaluate_for_variable(&mut self, expr: &ast::Expr<'_>, sql: &[u8]) -> Result<(Value, Option<Collation>), Outcome> {
+        let plan = |planning: &Planning<'_>| planner::plan_expressions(std::slice::from_ref(expr), sql, planning);
+        self.compute(&plan, |plan, params, session, context, scratch| {
+            let value = executor::evaluate(plan, params, session, context, scratch)?.pop().unwrap_or_default();
+            Ok((value, plan.columns.first().and_then(|column| UserVariable::collation_of(&column.ty))))
+        })
     }
 
     /// Which rows of a result with these columns satisfy a condition.

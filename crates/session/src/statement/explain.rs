@@ -13,7 +13,7 @@ use parser::ast::{self, ExplainFormat, ExplainTarget};
 use planner::Plan;
 use planner::plan::Body;
 use protocol::ResultSink;
-use types::Value;
+use types::{Collation, Value};
 
 /// How the plan is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -169,7 +169,7 @@ impl ClientSession {
         };
         match explain.into {
             Some(variable) => {
-                self.core.set_user_variable(variable, Value::from(told));
+                self.core.set_user_variable(variable, Value::from(told), Some(Collation::DEFAULT));
                 self.reply_ok(0, sink);
             }
             None => self.send_text(told, sink),

@@ -11,7 +11,7 @@ use executor::StatementContext;
 use mysql_error::{Warning, codes, lookup};
 use parser::ast::{self, ConditionItem, Diagnosed, StatementItem};
 use protocol::{OkReply, ResultSink};
-use types::Value;
+use types::{Collation, Value};
 
 impl ClientSession {
     /// Carries it out and replies.
@@ -29,7 +29,7 @@ impl ClientSession {
                         StatementItem::Number => Value::UInt(self.core.diagnostics.list().len() as u64),
                         StatementItem::RowCount => Value::Int(self.core.row_count),
                     };
-                    self.core.set_user_variable(variable, value);
+                    self.core.set_user_variable(variable, value, Some(Collation::Utf8mb3GeneralCi));
                 }
             }
             Diagnosed::Condition { number, items } => {
@@ -40,7 +40,7 @@ impl ClientSession {
                         for (variable, item) in *items {
                             let signalled = self.core.diagnostics.signalled(at).map(|signalled| signalled_item(signalled, *item));
                             let value = signalled.flatten().unwrap_or_else(|| item_of(&condition, *item));
-                            self.core.set_user_variable(variable, value);
+                            self.core.set_user_variable(variable, value, Some(Collation::Utf8mb3GeneralCi));
                         }
                     }
                     None => self.core.diagnostics.push_error(&codes::da_invalid_condition_number()),

@@ -391,7 +391,7 @@ impl ClientSession {
     pub(crate) fn prepare_statement(&mut self, name: &str, source: &PrepareSource<'_>, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         let text = match source {
             PrepareSource::Text(text) => text.to_vec(),
-            PrepareSource::UserVar(variable) => match self.core.user_variable(variable) {
+            PrepareSource::UserVar(variable) => match self.core.user_variable(variable).value {
                 Value::Bytes(text) => text.to_vec(),
                 _ => return Err(empty_query()),
             },
@@ -427,7 +427,7 @@ impl ClientSession {
         }
         self.params.clear();
         for variable in using {
-            let value = self.core.user_variable(variable);
+            let value = self.core.user_variable(variable).value;
             self.params.push(value);
         }
         if self.logged.is_some()

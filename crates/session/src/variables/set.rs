@@ -29,8 +29,8 @@ impl ClientSession {
         for item in items {
             match item {
                 SetItem::User { name, value } => {
-                    let value = self.evaluate(std::slice::from_ref(value), sql)?.pop().unwrap_or_default();
-                    self.core.set_user_variable(name, value);
+                    let (value, collation) = self.evaluate_for_variable(value, sql)?;
+                    self.core.set_user_variable(name, value, collation);
                     self.changes.note_state();
                 }
                 SetItem::System { scope, component, name, value } => {
