@@ -415,14 +415,16 @@ fn remove_table(session: &mut Session, database: &str, name: &str, id: TableId) 
 /// Describes two rows with one key; `row` is one of them in the new layout.
 pub(crate) fn duplicate(new: &TableDef, index_no: usize, row: &[u8]) -> CatalogError {
     let index = &new.indexes[index_no];
-    let values = table_spec(new)
+    let key = table_spec(new)
         .ok()
         .and_then(|spec| {
             let version = record::RowHeader::read(row).ok()?.schema_version;
             let layout = spec.layouts.iter().find(|l| l.schema_version() == version)?;
             let row = RowRef::new(layout, row);
-            index.parts.iter().map(|part| row.value(part.column).ok()).collect::<Option<Vec<_>>>()
+            let part_of =
+                |part: &record::KeyPart| Some((row.value(part.column).ok()?, new.columns[part.column].ty.clone(), part.prefix_chars));
+            index.parts.iter().map(part_of).collect::<Option<Vec<_>>>()
         })
         .unwrap_or_default();
-    CatalogError::DuplicateEntry { index: format!("{}.{}", new.name, index.name), values }
+    CatalogError::DuplicateEntry { index: format!("{}.{}", new.name, index.name), key }
 }

@@ -1,7 +1,7 @@
 //! What can go wrong in the dictionary.
 
 use engine::BuildError;
-use types::Value;
+use types::{ColumnType, Value};
 
 /// Result of a catalogue call.
 pub type Result<T> = std::result::Result<T, CatalogError>;
@@ -26,8 +26,8 @@ pub enum CatalogError {
     DuplicateEntry {
         /// Name of the index behind that of its table, as `t.PRIMARY`.
         index: String,
-        /// The key's values.
-        values: Vec<Value>,
+        /// The key's parts: the value, its type, and how many characters of it count.
+        key: Vec<(Value, ColumnType, Option<u32>)>,
     },
     /// Beside the build of an index more rows were changed than may be noted.
     TooManyChanges {
@@ -52,7 +52,7 @@ impl From<BuildError> for CatalogError {
     /// Duplicates are described by the caller, who knows the definitions.
     fn from(error: BuildError) -> CatalogError {
         match error {
-            BuildError::Duplicate { .. } => CatalogError::DuplicateEntry { index: String::new(), values: Vec::new() },
+            BuildError::Duplicate { .. } => CatalogError::DuplicateEntry { index: String::new(), key: Vec::new() },
             BuildError::TooManyChanges => CatalogError::TooManyChanges { index: String::new() },
             BuildError::Engine(error) => CatalogError::Engine(error),
             BuildError::Convert(what) => CatalogError::Damaged(what),

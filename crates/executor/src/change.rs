@@ -1,6 +1,7 @@
 //! UPDATE and DELETE.
 
 pub(crate) mod auto_increment;
+pub(crate) mod duplicate;
 pub(crate) mod insert;
 pub(crate) mod load;
 pub(crate) mod placed;
@@ -8,8 +9,8 @@ pub(crate) mod rules;
 pub(crate) mod store;
 pub(crate) mod together;
 
+use crate::change::duplicate::duplicate_entry;
 use crate::change::insert::{same_row, same_value};
-use crate::change::store::duplicate_entry;
 use crate::document::with_table;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;

@@ -360,7 +360,7 @@ pub fn no_text(bytes: &[u8], from: &ColumnType, to: Charset) -> Option<String> {
 }
 
 /// The text of a YEAR, of a number that is filled up with zeros, or of a BIT: four digits, as many as the column shows, the bytes.
-fn number_text(n: u64, ty: &ColumnType) -> Vec<u8> {
+pub(crate) fn number_text(n: u64, ty: &ColumnType) -> Vec<u8> {
     if ty.kind == TypeKind::Year {
         return format!("{n:04}").into_bytes();
     }

@@ -183,7 +183,7 @@ fn point_update_row<'a>(
         Err(engine::Error::DuplicateKey { index_no }) => {
             let mut values = Vec::new();
             RowRef::new(entry.storage.layout(), &kept).values(&mut values)?;
-            Err(crate::change::store::duplicate_entry(&entry.def, index_no, &values, &*x.context).into())
+            Err(crate::change::duplicate::duplicate_entry(&entry.def, index_no, &values, &*x.context).into())
         }
         Err(e) => Err(e.into()),
     }

@@ -2,6 +2,7 @@
 
 use catalog::CatalogError;
 use mysql_error::{SqlError, codes};
+use types::{ColumnType, Value};
 
 /// How much a failed statement undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +81,9 @@ pub fn catalog_error(error: CatalogError, killed: impl FnOnce() -> SqlError) -> 
         CatalogError::DatabaseExists(name) => Outcome::statement(codes::db_create_exists(name)),
         CatalogError::UnknownTable { database, table } => Outcome::statement(codes::no_such_table(database, table)),
         CatalogError::TableExists(name) => Outcome::statement(codes::table_exists_error(name)),
-        CatalogError::DuplicateEntry { index, values } => {
-            let shown: Vec<String> = values.iter().map(shown).collect();
-            Outcome::statement(codes::dup_entry(shown.join("-"), index))
+        CatalogError::DuplicateEntry { index, key } => {
+            let parts = key.iter().map(|(value, ty, prefix_chars)| (value, ty, *prefix_chars));
+            Outcome::statement(codes::dup_entry(executor::entry_text(parts, write), index))
         }
         CatalogError::TooManyChanges { index } => Outcome::statement(codes::innodb_online_log_too_big(index)),
         CatalogError::DuplicateForeignKey(name) => Outcome::statement(codes::fk_dup_name(name)),
@@ -91,11 +92,13 @@ pub fn catalog_error(error: CatalogError, killed: impl FnOnce() -> SqlError) -> 
     }
 }
 
-/// A value in an error's text.
-fn shown(value: &types::Value) -> String {
-    let mut text = Vec::new();
-    crate::reply::value_text::write(value, &mut text);
-    executor::in_error_text(&text)
+/// A value in an error's text, with all digits that its type has behind the seconds.
+fn write(value: &Value, ty: &ColumnType, out: &mut Vec<u8>) {
+    match value {
+        Value::Time(time) => time.write_to(ty.decimals.min(6), out),
+        Value::DateTime(at) => at.write_to(ty.decimals.min(6), out),
+        other => crate::reply::value_text::write(other, out),
+    }
 }
 
 /// Names an executor error.

@@ -1,8 +1,9 @@
 //! INSERT, REPLACE, ON DUPLICATE KEY UPDATE.
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
+use crate::change::duplicate::duplicate_entry;
 use crate::change::load::LoadLines;
-use crate::change::store::{duplicate_entry, same_no_member};
+use crate::change::store::same_no_member;
 use crate::change::together::{self, Together};
 use crate::document::with_table;
 use crate::errors::{Error, internal};

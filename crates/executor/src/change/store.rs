@@ -5,8 +5,8 @@ use crate::convert::local_time;
 use crate::errors::Error;
 use crate::exec::Exec;
 use crate::run::Result;
-use catalog::{ColumnDef, DefaultValue, TableDef};
-use mysql_error::{SqlError, Warning, WarningLevel, codes};
+use catalog::{ColumnDef, DefaultValue};
+use mysql_error::{Warning, WarningLevel, codes};
 use planner::expr::{Expr, ExprKind, Slot};
 use types::{ColumnType, LocalTime, StoreContext, Timestamp, TypeKind, Value};
 
@@ -179,35 +179,4 @@ impl Exec<'_> {
     pub fn current_timestamp(&self, column: &ColumnDef) -> Value {
         current_timestamp(column, &*self.context)
     }
-}
-
-/// 1062 for a row that meets an existing key.
-pub fn duplicate_entry(def: &TableDef, index_no: usize, values: &[Value], context: &dyn StatementContext) -> SqlError {
-    let Some(index) = def.indexes.get(index_no) else { return codes::dup_entry("", "") };
-    let mut entry = Vec::new();
-    for (i, part) in index.parts.iter().enumerate() {
-        if i > 0 {
-            entry.push(b'-');
-        }
-        match &values[part.column] {
-            Value::Null => entry.extend_from_slice(b"NULL"),
-            v => {
-                let mut text = Vec::new();
-                crate::convert::append_text(v, def.columns[part.column].ty.decimals, context, &mut text);
-                if let Some(chars) = part.prefix_chars {
-                    let keep = def.columns[part.column].ty.collation.chars_prefix_bytes(&text, chars as usize);
-                    text.truncate(keep);
-                }
-                entry.extend_from_slice(&text);
-            }
-        }
-    }
-    // MySQL cuts the entry at 64 characters.
-    let shown: String = in_error_text(&entry).chars().take(64).collect();
-    codes::dup_entry(shown, format!("{}.{}", def.name, index.name))
-}
-
-/// A value's text in an error's: MySQL writes these in utf8mb3, which has no characters beyond U+FFFF.
-pub fn in_error_text(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).chars().map(|c| if c > '\u{FFFF}' { '?' } else { c }).collect()
 }

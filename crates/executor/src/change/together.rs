@@ -7,8 +7,8 @@
 //!    ([`AutoIncrement::reads_counter`]).
 
 use crate::change::auto_increment::AutoIncrement;
+use crate::change::duplicate::duplicate_entry;
 use crate::change::insert::id_of;
-use crate::change::store::duplicate_entry;
 use crate::context::StatementContext;
 use crate::execute::Changes;
 use crate::run::Result;

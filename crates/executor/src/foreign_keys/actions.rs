@@ -3,7 +3,7 @@
 //! A row's own change comes last, when all that refers to it is dealt with: so `RESTRICT` sees a row that refers to itself, as MySQL's does.
 
 use super::{DEPTH_MAX, Link};
-use crate::change::store::duplicate_entry;
+use crate::change::duplicate::duplicate_entry;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::run::Result;

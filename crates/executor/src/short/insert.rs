@@ -3,9 +3,10 @@
 //! Errors, warnings and their order are those of the ordinary INSERT (`insert.rs`); both use `store.rs` and `auto_increment.rs`.
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
+use crate::change::duplicate::duplicate_entry;
 use crate::change::insert::id_of;
 use crate::change::placed::{NULL, Place, Row};
-use crate::change::store::{Leniency, default_value, duplicate_entry, store_value};
+use crate::change::store::{Leniency, default_value, store_value};
 use crate::change::together::{self, Together};
 use crate::context::StatementContext;
 use crate::document::with_table;
