@@ -23,6 +23,7 @@ mod compare;
 mod decimal;
 mod digits;
 mod members;
+mod narrow_number;
 mod number_text;
 mod sql_mode;
 mod store;
@@ -36,6 +37,7 @@ pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind, quoted_text};
 pub use compare::{CompareClass, CompareContext, compare, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};
 pub use digits::{DECIMAL_ROOM, DIGITS_ROOM, put_decimal, put_digits};
+pub use narrow_number::format_double_within;
 pub use number_text::{
     LeadingInteger, ParsedDouble, format_double, format_fixed, format_float, leading_integer, number_operand, parse_double,
     parse_double_prefix, whole_text, write_double, write_float, write_i64, write_padded, write_u64,

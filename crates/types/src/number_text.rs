@@ -9,9 +9,9 @@ use std::io::Write;
 /// Digits that FLOAT prints.
 const FLOAT_DIGITS: usize = 6;
 /// Digits that tell every DOUBLE from its neighbours.
-const DOUBLE_DIGITS: usize = 17;
+pub(crate) const DOUBLE_DIGITS: usize = 17;
 /// The point may lie so many digits to the right of the first digit (or one less to the left) before an exponent is used.
-const POINT_MAX: i32 = 15;
+pub(crate) const POINT_MAX: i32 = 15;
 /// `9223372036854775807`, a sign, a point and an exponent fit well.
 const BUFFER_BYTES: usize = 40;
 

@@ -17,7 +17,7 @@ enum Source {
     Recode(usize, ColumnType, Charset),
     /// The same, where a moment becomes text: with so many fraction digits.
     Moment(usize, u8),
-    /// The same, where a number that is filled up with zeros becomes text: of this type.
+    /// The same, where a number that is filled up with zeros, or a floating one, becomes text: of this type.
     Filled(usize, ColumnType),
     /// The same, where an ENUM or SET of this type becomes a number: that of its member.
     Member(usize, ColumnType),
@@ -101,9 +101,9 @@ fn is_moment_as_text(old: &ColumnType, new: &ColumnType) -> bool {
     old.kind.is_temporal() && (1..=6).contains(&old.decimals) && new.kind.is_string()
 }
 
-/// Whether a number that is filled up with zeros becomes text, which keeps them.
-fn is_filled_as_text(old: &ColumnType, new: &ColumnType) -> bool {
-    old.zerofill && old.kind != TypeKind::Year && new.kind.is_string() && !has_members(new)
+/// Whether a number becomes the text that it is shown as: one that is filled up with zeros, and a floating one, which INSERT would shorten.
+fn is_shown_as_text(old: &ColumnType, new: &ColumnType) -> bool {
+    (old.zerofill && old.kind != TypeKind::Year || old.kind.is_float()) && new.kind.is_string() && !has_members(new)
 }
 
 /// A moment as text, with so many fraction digits.
@@ -144,7 +144,7 @@ impl<'a> RowConverter<'a> {
                 Some(at) => match recoded(&old.columns[*at].ty, &column.ty) {
                     Some(to) => Source::Recode(*at, old.columns[*at].ty.clone(), to),
                     None if is_moment_as_text(&old.columns[*at].ty, &column.ty) => Source::Moment(*at, old.columns[*at].ty.decimals),
-                    None if is_filled_as_text(&old.columns[*at].ty, &column.ty) => Source::Filled(*at, old.columns[*at].ty.clone()),
+                    None if is_shown_as_text(&old.columns[*at].ty, &column.ty) => Source::Filled(*at, old.columns[*at].ty.clone()),
                     None if has_members(&old.columns[*at].ty) && column.ty.kind.stores_numbers() => {
                         Source::Member(*at, old.columns[*at].ty.clone())
                     }

@@ -242,26 +242,20 @@ pub fn year_operand(value: Value) -> Value {
     })
 }
 
-/// The text of a double in at most so many characters: fewer digits where the whole does not fit.
-pub(super) fn double_text(value: &Value, width: usize, out: &mut Vec<u8>) {
-    let start = out.len();
-    text_of(value, out);
+/// The text of a value in a string of so many characters; `false` where a double has no room for its first digit and its exponent.
+pub(super) fn text_within(value: &Value, width: usize, out: &mut Vec<u8>) -> bool {
     let double = match value {
         Value::Double(v) => *v,
         Value::Float(v) => f64::from(*v),
-        _ => return,
-    };
-    if out.len() - start <= width {
-        return;
-    }
-    for digits in (1..17).rev() {
-        let shorter: f64 = format!("{double:.*e}", digits - 1).parse().unwrap_or(double);
-        let mut text = Vec::new();
-        crate::format_double(shorter, &mut text);
-        if text.len() <= width {
-            out.truncate(start);
-            out.extend_from_slice(&text);
-            return;
+        _ => {
+            text_of(value, out);
+            return true;
         }
+    };
+    crate::format_double(double, out);
+    if out.len() <= width {
+        return true;
     }
+    out.clear();
+    crate::format_double_within(double, width, out)
 }

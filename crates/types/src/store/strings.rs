@@ -9,15 +9,20 @@ type Result<T> = std::result::Result<T, SqlError>;
 /// Bytes of a wrong string that the message shows.
 const SHOWN_BYTES_MAX: usize = 6;
 
-fn bytes_of(value: Value, width: usize) -> ByteString {
+/// The text of a value for a column. A double that goes into a CHAR or VARCHAR (or one of bytes) is written as short as it must be.
+fn bytes_of(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<ByteString> {
+    let mut text = Vec::new();
     match value {
-        Value::Bytes(text) => text,
+        Value::Bytes(text) => return Ok(text),
+        other if ty.kind.is_blob() => text_of(&other, &mut text),
         other => {
-            let mut text = Vec::new();
-            numeric::double_text(&other, width, &mut text);
-            text.into()
+            if !numeric::text_within(&other, ty.length as usize, &mut text) {
+                let (strict, lax) = (context.too_long(), context.truncated());
+                context.fault(strict, lax)?;
+            }
         }
     }
+    Ok(text.into())
 }
 
 /// `\xFF` for bytes that are not text, as message 1366 shows them.
@@ -36,7 +41,7 @@ fn shown(bytes: &[u8]) -> String {
 }
 
 pub(super) fn string(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
-    let mut text = bytes_of(value, ty.length as usize);
+    let mut text = bytes_of(value, ty, context)?;
     let binary = ty.kind.is_binary_string();
     let charset = ty.collation.charset();
     if !binary {
