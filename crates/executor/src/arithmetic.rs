@@ -86,7 +86,8 @@ fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn State
         ArithOp::Mul => i.checked_mul(j),
         ArithOp::Div => return wide(op, &x, &y, ty),
         ArithOp::IntDiv | ArithOp::Mod if j == 0 => return Err(Fault::DivisionByZero),
-        ArithOp::IntDiv => i.checked_div(j),
+        // The lowest BIGINT is no quotient in MySQL.
+        ArithOp::IntDiv => i.checked_div(j).filter(|quotient| unsigned || *quotient != i128::from(i64::MIN)),
         _ => {
             unsigned = matches!(x, Number::UInt(_));
             i.checked_rem(j)
