@@ -246,7 +246,7 @@ impl Draft {
                 continue;
             }
             if collation.charset() == Charset::Binary {
-                let bytes = ty.bytes_max();
+                // As long as before: as many bytes as there were characters.
                 ty.kind = match ty.kind {
                     TypeKind::Char => TypeKind::Binary,
                     TypeKind::VarChar => TypeKind::VarBinary,
@@ -256,9 +256,6 @@ impl Draft {
                     TypeKind::LongText => TypeKind::LongBlob,
                     kind => kind,
                 };
-                if matches!(ty.kind, TypeKind::Binary | TypeKind::VarBinary) {
-                    ty.length = u32::try_from(bytes).unwrap_or(u32::MAX);
-                }
             } else if ty.kind == TypeKind::VarChar {
                 variable_length(&column.def.name, ty.length.into(), collation)?;
             } else if ty.kind.is_blob() {
