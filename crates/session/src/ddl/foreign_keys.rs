@@ -93,10 +93,16 @@ impl DraftForeignKey {
         let WrittenKey { constraint, index_name, columns, references, keys_before } = *written;
         let parent = written.parent(&own.database);
         let mut parent_columns: Vec<String> = references.columns.iter().map(|name| (*name).to_owned()).collect();
-        if parent_columns.is_empty()
-            && let Some(def) = session.definition_of(&parent)?
-        {
-            parent_columns = def.indexes[0].parts.iter().map(|part| def.columns[part.column].name.clone()).collect();
+        if let Some(def) = session.definition_of(&parent)? {
+            if parent_columns.is_empty() {
+                parent_columns = def.indexes[0].parts.iter().map(|part| def.columns[part.column].name.clone()).collect();
+            }
+            // As the parent spells them.
+            for name in &mut parent_columns {
+                if let Some(at) = def.column_index(name) {
+                    name.clone_from(&def.columns[at].name);
+                }
+            }
         }
         if parent_columns.len() != columns.len() {
             let name = constraint.unwrap_or("foreign key without name");
@@ -117,6 +123,13 @@ impl DraftForeignKey {
             keys_before,
             is_old: false,
         })
+    }
+
+    /// A parent's column as a new key has it, whose parent may be its own table.
+    fn spelled_within(&self, table: &FullName, columns: &[DraftColumn], name: &str) -> String {
+        let own = (!self.is_old && self.parent == *table).then_some(columns);
+        let found = own.and_then(|columns| columns.iter().find(|column| same_name(&column.def.name, name)));
+        found.map_or_else(|| name.to_owned(), |column| column.def.name.clone())
     }
 
     fn of_old(key: &ForeignKeyDef) -> DraftForeignKey {
@@ -284,7 +297,7 @@ pub(super) fn define(
             columns: positions,
             parent_database: draft.parent.database.clone(),
             parent_table: draft.parent.table.clone(),
-            parent_columns: draft.parent_columns.clone(),
+            parent_columns: draft.parent_columns.iter().map(|name| draft.spelled_within(table, columns, name)).collect(),
             on_delete: draft.on_delete,
             on_update: draft.on_update,
             made_index: made_for_it.map_or_else(String::new, |(_, index)| index.name.clone()),
