@@ -7,7 +7,7 @@
 //!
 //! Not lifted: select lists up to their FROM (result columns are named by their text), GROUP BY and ORDER BY up to LIMIT
 //! (positions, and expressions that must equal selected ones), lengths of types and of NOW(6) and its like, literals next to
-//! a word that needs a constant (INTERVAL, DATE '…', COLLATE, ESCAPE, `->`, introducers, …), and the numbers of `WHERE 1 = 1` and `WHERE 1`, to which
+//! a word that needs a constant (INTERVAL, but for whole numbers beside a date, DATE '…', COLLATE, ESCAPE, `->`, introducers, …), and the numbers of `WHERE 1 = 1` and `WHERE 1`, to which
 //! programs append conditions: as parameters they would be a condition of the plan that no index helps. Hexadecimal and bit literals act as
 //! strings or numbers depending on context, so a statement with one is not cacheable.
 
@@ -36,6 +36,8 @@ pub(crate) struct Lifter {
     in_rows: bool,
     /// The next literal is the second of `1 = 1`.
     equals_number: bool,
+    /// INTERVAL stands beside a date, not in the frame of a window, which needs a constant.
+    moves_date: bool,
     /// How many literals were lifted.
     pub count: u32,
     /// False once the statement cannot be cached.
@@ -54,6 +56,7 @@ impl Lifter {
             inserts: false,
             in_rows: false,
             equals_number: false,
+            moves_date: false,
             count: 0,
             cacheable: true,
         }
@@ -110,6 +113,7 @@ impl Lifter {
             Kw::ON => self.in_rows = false,
             Kw::BY => self.fixed |= bit,
             Kw::LIMIT => self.fixed &= !bit,
+            Kw::INTERVAL => self.moves_date = matches!(self.prev, Tok::Plus | Tok::Minus | Tok::Comma),
             _ => {}
         }
     }
@@ -159,9 +163,9 @@ impl Lifter {
         let tok = token.tok;
         match self.prev {
             Tok::Keyword => match self.prev_kw {
-                Kw::INTERVAL | Kw::COLLATE | Kw::ESCAPE | Kw::SEPARATOR | Kw::OUTFILE | Kw::DUMPFILE | Kw::AS | Kw::ROWS | Kw::RANGE => {
-                    true
-                }
+                // Digits behind the point are part of the type of what comes out, and `'1:30'` is read by its unit: whole numbers alone are lifted.
+                Kw::INTERVAL => tok != Tok::Int || !self.moves_date,
+                Kw::COLLATE | Kw::ESCAPE | Kw::SEPARATOR | Kw::OUTFILE | Kw::DUMPFILE | Kw::AS | Kw::ROWS | Kw::RANGE => true,
                 Kw::BY | Kw::GROUPS | Kw::USING | Kw::SET | Kw::AT | Kw::ZONE | Kw::CHARSET => true,
                 Kw::DATE | Kw::TIME | Kw::TIMESTAMP => tok == Tok::String,
                 Kw::WHERE | Kw::ON if tok == Tok::Int => {

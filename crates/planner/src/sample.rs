@@ -7,7 +7,7 @@ use crate::keys::{self, Fit};
 use catalog::histogram::Order;
 use record::KeyPart;
 use std::cmp::Ordering;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use types::{Collation, ColumnType, Value};
 
 /// Times that a value was met from which on its share is told by that.
@@ -123,13 +123,21 @@ impl Sample {
     }
 }
 
+/// A number that values which are alike have in common: of one column, so of one type.
 fn mark(value: &Value) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
     match value {
-        Value::Bytes(bytes) => bytes.hash(&mut hasher),
+        Value::Null => {}
         Value::Int(n) => n.hash(&mut hasher),
         Value::UInt(n) => n.hash(&mut hasher),
-        other => format!("{other:?}").hash(&mut hasher),
+        Value::Float(n) => n.to_bits().hash(&mut hasher),
+        Value::Double(n) => n.to_bits().hash(&mut hasher),
+        Value::Decimal(n) => n.hash(&mut hasher),
+        Value::Bytes(bytes) | Value::Json(bytes) => bytes.hash(&mut hasher),
+        Value::Date(date) => date.hash(&mut hasher),
+        Value::Time(time) => time.hash(&mut hasher),
+        Value::DateTime(at) => at.hash(&mut hasher),
+        Value::Timestamp(at) => at.hash(&mut hasher),
     }
     hasher.finish()
 }

@@ -309,7 +309,12 @@ impl Binder<'_> {
     /// A value that is known while planning, and how a column compares with it.
     fn constant(&self, ty: &ColumnType, e: &Expr) -> Option<(Order, Value)> {
         let value = self.known_value(e).filter(|value| !value.is_null())?;
-        let value = if ty.kind == TypeKind::Timestamp { self.as_instant(value) } else { value };
+        let value = match ty.kind {
+            TypeKind::Timestamp => self.as_instant(value),
+            // Read here, not beside each of the values that it is compared with.
+            TypeKind::Date | TypeKind::DateTime => crate::keys::local_time(&value).map_or(value, Value::DateTime),
+            _ => value,
+        };
         let of = match &value {
             Value::Timestamp(_) => ty.clone(),
             Value::Date(_) | Value::DateTime(_) => ColumnType::temporal(types::TypeKind::DateTime, 6),
