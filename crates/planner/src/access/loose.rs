@@ -150,11 +150,8 @@ impl Binder<'_> {
         }
         let columns = t.columns.iter().map(|(column, _)| *column as usize);
         let cover = if no == 0 { None } else { KeyRestore::new(entry.storage.layout(), &entry.storage.indexes[no].full_parts, columns) };
-        // Two rows may as well be fetched.
+        // Texts under a collation that folds are not in the entries: the row is fetched of which the entry is, by groups and not by rows.
         let fetches = no != 0 && cover.is_none();
-        if fetches && common > 0 {
-            return None;
-        }
         let leading = sargs.ranges_for(&parts[..common]);
         let ends = ends(asked, asked.of.is_some() && index.parts[end].descending);
         let count = self.loose_groups(entry, no, leading.as_ref(), common);
