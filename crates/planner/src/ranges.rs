@@ -315,6 +315,14 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
             let pairs = left.iter().zip(right).zip(collations);
             pairs.fold(true, |whole, ((l, r), c)| compare_sides(CmpOp::Eq, *c, l, r, scope, out) && whole)
         }
+        // Pages by a key: `(at, id) < (?, ?)` says of the first column that it is not greater.
+        ExprKind::CompareRows(op @ (CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge), collations, left, right) => {
+            let of_first = if matches!(op, CmpOp::Lt | CmpOp::Le) { CmpOp::Le } else { CmpOp::Ge };
+            if let ([left, ..], [right, ..], [collation, ..]) = (&left[..], &right[..], &collations[..]) {
+                compare_sides(of_first, *collation, left, right, scope, out);
+            }
+            false
+        }
         ExprKind::IsNull { operand, negated } => {
             let Some((column, _)) = column_of(operand, scope) else { return false };
             if *negated {
