@@ -17,7 +17,7 @@ enum Form {
 pub fn format_double_within(value: f64, width: usize, out: &mut Vec<u8>) -> bool {
     let negative = value.is_sign_negative();
     let room = width.saturating_sub(usize::from(negative)) as i32;
-    let (digits, point) = first_digits(value.abs(), width.max(1));
+    let (digits, point) = first_digits(value.abs(), room.max(1) as usize);
     let (form, fits) = form_of(digits.len() as i32, point, room);
     let mut text = Vec::new();
     match form {
@@ -151,6 +151,8 @@ mod tests {
         check(0.001234, "0! 0 0 1e-3! 0.001 0.0012 0.00123 0.001234");
         check(-0.001234, "0! 0! 0 0 -1e-3! -0.001 -0.0012");
         check(0.04, "0! 0 0 0.04");
+        // Rounded to three digits it is -0.001, which needs no exponent.
+        check(-0.0009999, "0! 0! 0 0");
         check(0.095, "0! 0 0.1 0.1 0.095");
         check(9.99, "1! 10 10 9.99");
         check(0.999, "1 1 1 1 0.999");
