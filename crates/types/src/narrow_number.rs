@@ -29,10 +29,11 @@ pub fn format_double_within(value: f64, width: usize, out: &mut Vec<u8>) -> bool
         }
         Form::Exponent(count) => {
             let (digits, point) = rounded(value.abs(), count);
-            text.push(digits[0]);
-            if digits.len() > 1 {
+            let (first, rest) = digits.split_at(digits.len().min(1));
+            text.extend_from_slice(first);
+            if !rest.is_empty() {
                 text.push(b'.');
-                text.extend_from_slice(&digits[1..]);
+                text.extend_from_slice(rest);
             }
             let _ = write!(text, "e{}", point - 1);
         }
