@@ -137,7 +137,11 @@ impl Binder<'_> {
     fn loose_index(&self, t: &TableNode, no: usize, sargs: &Sargs, asked: &Asked) -> Option<Found> {
         let entry = &self.tables[t.table as usize];
         let index = &entry.def.indexes[no];
-        let parts = range_parts(index);
+        let mut parts = range_parts(index);
+        if no != 0 {
+            // Entries end with the primary key.
+            parts.extend(range_parts(&entry.def.indexes[0]));
+        }
         let (common, end) = group_parts(&parts, sargs, asked)?;
         let behind = if asked.of.is_some() { &parts[common..=end] } else { &parts[common..] };
         let within = within(sargs.ranges_for(behind), end - common, asked)?;
@@ -153,7 +157,8 @@ impl Binder<'_> {
         // Texts under a collation that folds are not in the entries: the row is fetched of which the entry is, by groups and not by rows.
         let fetches = no != 0 && cover.is_none();
         let leading = sargs.ranges_for(&parts[..common]);
-        let ends = ends(asked, asked.of.is_some() && index.parts[end].descending);
+        let is_descending = || entry.storage.indexes[no].full_parts.get(end).is_some_and(|part| part.descending);
+        let ends = ends(asked, asked.of.is_some() && is_descending());
         let count = self.loose_groups(entry, no, leading.as_ref(), common);
         let looks = match (within.first(), ends) {
             (None, GroupEnds::First) => 0,
