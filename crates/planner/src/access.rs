@@ -350,10 +350,7 @@ impl<'c> Binder<'c> {
             return None;
         }
         let read = IndexRead::new(of, no);
-        let mut parts = range_parts(read.index);
-        if no != 0 && self.context.switches().has(Switch::UseIndexExtensions) {
-            parts.extend(range_parts(&of.entry.def.indexes[0]));
-        }
+        let parts = self.entry_parts(of.entry, no as usize);
         match of.sargs.ranges_for(&parts) {
             Some(ranges) => Some(self.ranges_path(of, &read, &parts, ranges)),
             None => whole_index_path(of, &read),
@@ -527,6 +524,17 @@ fn path_of_made_rows(source: &Source) -> Path {
         _ => 100.0,
     };
     Path { rows: rows.max(1.0), cost: rows.max(1.0), ..Path::default() }
+}
+
+impl Binder<'_> {
+    /// The parts of an index's entries as ranges see them: behind its own the primary key's, unless those are switched off.
+    fn entry_parts(&self, entry: &TableEntry, no: usize) -> Vec<(u32, bool)> {
+        let mut parts = range_parts(&entry.def.indexes[no]);
+        if no != 0 && self.context.switches().has(Switch::UseIndexExtensions) {
+            parts.extend(range_parts(&entry.def.indexes[0]));
+        }
+        parts
+    }
 }
 
 /// The leading parts of an index as ranges see them.

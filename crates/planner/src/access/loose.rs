@@ -9,7 +9,7 @@
 //! The groups' operator above stays what it is: it gets one row of each group, or two, instead of all.
 
 use super::skip::GROUP_COST;
-use super::{Binder, ENTRY_COST, FETCH_COST, ROW_COST, TableScope, allows, range_parts};
+use super::{Binder, ENTRY_COST, FETCH_COST, ROW_COST, TableScope, allows};
 use crate::binder::{Relation, Source};
 use crate::explain::parts_used;
 use crate::expr::{Expr, ExprKind, Slot};
@@ -136,12 +136,7 @@ impl Binder<'_> {
     /// How an index answers it, if it does.
     fn loose_index(&self, t: &TableNode, no: usize, sargs: &Sargs, asked: &Asked) -> Option<Found> {
         let entry = &self.tables[t.table as usize];
-        let index = &entry.def.indexes[no];
-        let mut parts = range_parts(index);
-        if no != 0 {
-            // Entries end with the primary key.
-            parts.extend(range_parts(&entry.def.indexes[0]));
-        }
+        let parts = self.entry_parts(entry, no);
         let (common, end) = group_parts(&parts, sargs, asked)?;
         let behind = if asked.of.is_some() { &parts[common..=end] } else { &parts[common..] };
         let within = within(sargs.ranges_for(behind), end - common, asked)?;
