@@ -2,7 +2,7 @@
 # ratios.sh: Altiplano beside MySQL 9.7, MySQL 5.6 and a server with canned answers, in alternating slices; prints the tables of docs/performance.md.
 #   SECONDS_ (5), ROUNDS (3), THREADS ("1,16,128,1024"), TPCC_THREADS ("1,16,128"), WORKLOADS, TARGET (release): as versus.py takes them
 #   PROGRAM: this build of Altiplano instead of one that is made now
-#   KEEP=1: the data of an earlier run is used again
+#   KEEP=1: the data of an earlier run is used again, each server warmed by WARM (15) seconds of each load, since a server that has just begun reads its pages
 # Needs ../shared/peers (or PEERS=DIR) with its servers installed and a machine that does nothing else; takes half an hour.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/.."
@@ -30,6 +30,12 @@ if [ "${KEEP:-}" != 1 ]; then
     "$program" sql -P $at -u root -e 'DROP DATABASE IF EXISTS sbtest; CREATE DATABASE sbtest; DROP DATABASE IF EXISTS tpcc; CREATE DATABASE tpcc'
     sysbench oltp_read_write --mysql-host=127.0.0.1 --mysql-port=$at --mysql-user=root --tables=$tables --table-size=$size --threads=$tables prepare >"$home/prepare.log"
     go-tpc tpcc prepare -H 127.0.0.1 -P $at -U root -D tpcc --warehouses $warehouses -T 4 --no-check >>"$home/prepare.log"
+  done
+fi
+if [ "${KEEP:-}" = 1 ]; then
+  for at in $port 13097 13056; do
+    sysbench oltp_read_write --mysql-host=127.0.0.1 --mysql-port=$at --mysql-user=root --tables=$tables --table-size=$size --threads=$tables --time="${WARM:-15}" run >>"$home/prepare.log"
+    [ -z "${TPCC_THREADS-1}" ] || go-tpc tpcc run -H 127.0.0.1 -P $at -U root -D tpcc --warehouses $warehouses -T 4 --time "${WARM:-15}s" >>"$home/prepare.log"
   done
 fi
 # What the load left behind (dirty pages, purge) is over before the first slice.
