@@ -252,7 +252,7 @@ impl TableLock {
         self.share(Share::Read, spread, policy, cancel)
     }
 
-    /// Shares the table. `spread` tells sessions apart, so that they count on different lines. With [`WaitPolicy::Wait`] it waits only
+    /// Shares the table. `spread` tells apart who works at the same time (`sync::lane`), so that they count on different lines. With [`WaitPolicy::Wait`] it waits only
     /// for who has more rights, or for a short turn of who waits for them.
     #[inline]
     pub fn share(self: &Arc<Self>, share: Share, spread: usize, policy: WaitPolicy, cancel: &Cancel) -> Result<SharedGuard, LockError> {

@@ -49,7 +49,6 @@ impl HoldKind {
 /// A metadata lock that an owner holds, or held and remembers.
 pub struct Hold {
     lock: Arc<TableLock>,
-    stripe: usize,
     kind: HoldKind,
     /// Written by the owner's thread alone. SeqCst where it is an announcement (see [`Announcement`]); otherwise release, read by those who
     /// have found the owner waiting.
@@ -57,8 +56,8 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub(crate) fn new(lock: &Arc<TableLock>, stripe: usize, kind: HoldKind, held: bool) -> Arc<Hold> {
-        Arc::new(Hold { lock: Arc::clone(lock), stripe, kind, held: AtomicBool::new(held) })
+    pub(crate) fn new(lock: &Arc<TableLock>, kind: HoldKind, held: bool) -> Arc<Hold> {
+        Arc::new(Hold { lock: Arc::clone(lock), kind, held: AtomicBool::new(held) })
     }
 
     /// The lock.
@@ -113,6 +112,8 @@ struct Shared {
     kind: HoldKind,
     /// What the hold's mark says; none but this session writes that.
     held: bool,
+    /// Where it counted in; the next time it may be on another processor.
+    stripe: usize,
     hold: Arc<Hold>,
 }
 
@@ -136,16 +137,17 @@ impl SharedTables {
         SharedTables { owner: Arc::clone(owner), holds: Vec::new() }
     }
 
-    /// Shares a table until [`Self::release`], if nobody is in the way. `spread` tells sessions apart, so that they count on different lines.
+    /// Shares a table until [`Self::release`], if nobody is in the way. `spread` tells apart who works at the same time (`sync::lane`), so that they count on different lines.
     #[inline]
     pub fn share_now(&mut self, lock: &Arc<TableLock>, share: Share, spread: usize) -> bool {
         let wanted = address(lock);
         match self.holds.iter_mut().find(|shared| shared.lock == wanted && shared.suits(share)) {
             Some(shared) if shared.held => true,
             Some(shared) => {
-                let entered = lock.enter_now(share, shared.hold.stripe);
+                let stripe = TableLock::stripe(spread);
+                let entered = lock.enter_now(share, stripe);
                 if entered {
-                    shared.held = true;
+                    (shared.held, shared.stripe) = (true, stripe);
                     shared.hold.held.store(true, Ordering::Release);
                 }
                 entered
@@ -165,9 +167,9 @@ impl SharedTables {
     }
 
     fn add(&mut self, lock: &Arc<TableLock>, share: Share, stripe: usize) {
-        let hold = Hold::new(lock, stripe, HoldKind::Share(share), true);
+        let hold = Hold::new(lock, HoldKind::Share(share), true);
         self.owner.add_hold(&hold);
-        self.holds.push(Shared { lock: address(lock), kind: hold.kind, held: true, hold });
+        self.holds.push(Shared { lock: address(lock), kind: hold.kind, held: true, stripe, hold });
     }
 
     /// Shares a table, waiting for who has more rights, or for a short turn of who waits for them.
@@ -232,7 +234,7 @@ impl SharedTables {
                 shared.held = false;
                 let hold = &shared.hold;
                 hold.held.store(false, Ordering::Release);
-                hold.lock.leave(hold.share(), hold.stripe);
+                hold.lock.leave(hold.share(), shared.stripe);
             }
         }
         if self.holds.len() > REMEMBERED_MAX {
@@ -274,7 +276,7 @@ pub struct Announcement {
 impl Announcement {
     /// A sign of `owner` at `lock`, a lock of the whole server.
     pub fn new(lock: &Arc<TableLock>, owner: &Arc<Owner>) -> Announcement {
-        let hold = Hold::new(lock, 0, HoldKind::Share(Share::Write), false);
+        let hold = Hold::new(lock, HoldKind::Share(Share::Write), false);
         lock.add_announcer(&hold);
         owner.add_hold(&hold);
         Announcement { owner: Arc::clone(owner), hold }
@@ -340,7 +342,7 @@ pub(crate) struct Registered {
 
 impl Registered {
     pub(crate) fn new(owner: &Arc<Owner>, lock: &Arc<TableLock>, kind: HoldKind) -> Registered {
-        let hold = Hold::new(lock, 0, kind, true);
+        let hold = Hold::new(lock, kind, true);
         owner.add_hold(&hold);
         Registered { owner: Arc::clone(owner), hold }
     }

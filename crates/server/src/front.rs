@@ -52,8 +52,8 @@ pub struct Front<S: Service> {
     follows: Box<[CachePadded<Follows>]>,
     /// Of threads that serve one session each.
     attention: Attention,
-    /// What is lent to those who are being served.
-    lent: Mutex<Vec<turns::Lent<S>>>,
+    /// What is lent to those who are being served, of each post: it stays in the caches of one processor.
+    lent: Box<[CachePadded<Mutex<Vec<turns::Lent<S>>>>]>,
     /// `altiplano_shared_threads_from`: with so many connections or more, sessions are parked; with fewer, while many of them are at work (`attention`).
     shared_from: u32,
     /// Connections from acceptance to the end of their session.
@@ -86,7 +86,7 @@ impl<S: Service> Front<S> {
             posts: Arc::new(Posts::new(posts)),
             attention: Attention::new(&processors, look, stands_in, many),
             processors,
-            lent: Mutex::new(Rank::Leaf, Vec::new()),
+            lent: (0..posts).map(|_| CachePadded::new(Mutex::new(Rank::Leaf, Vec::new()))).collect(),
             shared_from,
             open: AtomicU32::new(0),
             ended: AtomicU32::new(0),

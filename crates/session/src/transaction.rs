@@ -153,7 +153,7 @@ impl ClientSession {
             return self.use_temporary(share);
         }
         // Without a wait first: only a wait needs the time.
-        if self.transaction.tables.share_now(&table.storage.lock, share, self.connection.id() as usize) {
+        if self.transaction.tables.share_now(&table.storage.lock, share, sync::lane()) {
             Ok(self.check_snapshot(table)?)
         } else {
             self.wait_for_table(table, share)
@@ -178,7 +178,7 @@ impl ClientSession {
 
     fn share_views(&mut self, plan: &Plan) -> Result<(), Outcome> {
         for used in &plan.views {
-            if !self.transaction.tables.share_now(&used.view.lock, Share::Read, self.connection.id() as usize) {
+            if !self.transaction.tables.share_now(&used.view.lock, Share::Read, sync::lane()) {
                 self.wait_for_lock(&used.view.lock, Share::Read)?;
             }
         }
@@ -187,7 +187,7 @@ impl ClientSession {
 
     #[cold]
     fn wait_for_lock(&mut self, lock: &Arc<TableLock>, share: Share) -> Result<(), Outcome> {
-        let (spread, deadline) = (self.connection.id() as usize, Some(self.metadata_deadline()));
+        let (spread, deadline) = (sync::lane(), Some(self.metadata_deadline()));
         let may_back_off = !self.transaction_goes_on() && self.engine.is_untouched();
         let mut shared = self.transaction.tables.share(lock, share, spread, deadline, self.engine.asker());
         if shared == Err(LockError::Deadlock) && may_back_off {

@@ -1,4 +1,4 @@
-//! Synchronisation primitives: futex, ranked mutex and rwlock, events, atomics, threads; who is told that a thread blocks.
+//! Synchronisation primitives: futex, ranked mutex and rwlock, events, atomics, threads; who is told that a thread blocks; the lane that a thread counts in.
 //! The only door to `std`, loom or shuttle.
 //!
 //! # Invariants
@@ -31,6 +31,7 @@
 
 pub mod blocking;
 mod event;
+mod lane;
 mod mutex;
 mod platform;
 mod rank;
@@ -45,6 +46,7 @@ pub mod futex;
 
 pub use crossbeam_utils::CachePadded;
 pub use event::{Event, SetAtEnd, Signal};
+pub use lane::{lane, leave_lane, take_lane};
 pub use mutex::{Mutex, MutexGuard};
 pub use platform::{Arc, atomic, cell, hint, thread};
 pub use rank::Rank;

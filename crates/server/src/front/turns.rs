@@ -55,7 +55,7 @@ struct Lookout {
     post: usize,
     /// When it looked last for those whose clients have spoken, or began to.
     looked: Instant,
-    /// Another post, whose newcomers may have waited for longer; another each time.
+    /// Another post, whose newcomers may have waited for longer; another at each look.
     other: usize,
 }
 
@@ -160,6 +160,7 @@ impl<S: Service> Front<S> {
     /// The life of a member of the crew at this post.
     fn serve_at(self: &Arc<Self>, post: usize) -> After {
         let member = self.posts.enlist(post, self.processors.this_thread(post));
+        sync::take_lane(post);
         blocking::tell(Some(Arc::new(HandsOn { posts: Arc::clone(&self.posts), member: Arc::clone(&member) })));
         let (mut alone, mut desk) = (None, Desk { reply: Vec::new(), replies: Replies::default(), sent: Vec::new() });
         while alone.is_none() && self.posts.obtain(&member, self.is_crowded(), threads::give_back_free) {
@@ -167,6 +168,7 @@ impl<S: Service> Front<S> {
             alone = while_held(&mut desk, |desk| self.send_together(post, desk), |desk| self.serve_while_holding(&member, desk));
         }
         blocking::tell(None);
+        sync::leave_lane();
         self.posts.leave(&member);
         member.worker().let_loose();
         let Some(guest) = alone else { return After::Spare };
@@ -181,7 +183,7 @@ impl<S: Service> Front<S> {
     fn serve_while_holding(&self, member: &Member<Thread>, desk: &mut Desk<S>) -> Option<Box<Guest<S>>> {
         let mut lookout = Lookout { post: member.post(), looked: Instant::now(), other: member.post() };
         while self.posts.holds(member) {
-            let at_hand = self.guest_at_hand(&mut lookout).or_else(|| {
+            let at_hand = self.guest_at_hand(&lookout).or_else(|| {
                 self.send_together(member.post(), desk);
                 self.next_guest(&mut lookout)
             });
@@ -192,7 +194,7 @@ impl<S: Service> Front<S> {
             };
             // Refused only when no thread is to be had: then nobody else would serve the others.
             if !self.is_crowded() && !guest.visitor.channel.connection.stop_requested().ends_connection() && self.posts.hands_over(member) {
-                self.lay_down(&mut guest);
+                self.lay_down(member.post(), &mut guest);
                 self.seats[guest.visitor.guard.post].leave(&mut guest);
                 return Some(guest);
             }
@@ -254,14 +256,15 @@ impl<S: Service> Front<S> {
     }
 
     /// The next one to be served of those who stand here, without a look whether others have spoken, if there is one.
-    fn guest_at_hand(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
+    fn guest_at_hand(&self, lookout: &Lookout) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
         if let Some(guest) = self.rows.pop(post, Kind::Engaged) {
             return Some(guest);
         }
         // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
         let is_new = NEW.iter().any(|kind| self.rows.has_at(post, *kind)) && lookout.looked.elapsed() < LOOK_AFTER;
-        if is_new { self.newcomer(lookout) } else { None }
+        // Nor is it asked for each how long others wait elsewhere: that is a cache line which the other post writes for each of its own.
+        if is_new { self.newcomer(lookout, post) } else { None }
     }
 
     /// The next one to be served by who holds this post; waits for it. `None` when all is over.
@@ -278,7 +281,8 @@ impl<S: Service> Front<S> {
                 }
                 continue;
             }
-            if let Some(guest) = self.newcomer(lookout) {
+            lookout.other = (lookout.other + 1) % self.seats.len();
+            if let Some(guest) = self.newcomer(lookout, lookout.other) {
                 return Some(guest);
             }
             if let Some(guest) = self.rows.pop_elsewhere(post, Kind::Engaged) {
@@ -365,16 +369,15 @@ impl<S: Service> Front<S> {
         }
     }
 
-    /// The next newcomer of this post, or one who has waited at another for much longer, if it may be let in.
-    fn newcomer(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
+    /// The next newcomer of this post, or one who has waited at the `other` (which may be the same) for much longer, if it may be let in.
+    fn newcomer(&self, lookout: &Lookout, other: usize) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
         let kinds = self.rows.new_by_age(post);
         let kind = kinds.into_iter().find(|kind| self.rows.has_at(post, *kind) && self.lets_in(*kind, lookout))?;
-        lookout.other = (lookout.other + 1) % self.seats.len();
         if kind == Kind::Asker {
             self.rows.note_let_in(post, lookout.looked);
         }
-        self.rows.pop_patiently(post, lookout.other, kind)
+        self.rows.pop_patiently(post, other, kind)
     }
 
     /// One of another post, if it may be let in.
@@ -389,7 +392,7 @@ impl<S: Service> Front<S> {
         // Who holds something keeps what was lent to it; whose reply has waited is in the middle of a command.
         let mut is_new = guest.lent.is_none() && guest.reply.is_none();
         if guest.lent.is_none() {
-            let mut lent = self.lent.lock().pop().unwrap_or_default();
+            let mut lent = self.lent[post].lock().pop().unwrap_or_default();
             guest.exchange(&mut lent);
             guest.lent = Some(lent);
         }
@@ -404,23 +407,23 @@ impl<S: Service> Front<S> {
                 Next::Reply => {
                     guest.visitor.channel.give_reply(reply);
                     if guest.session.holds_nothing() {
-                        self.lay_down(&mut guest);
+                        self.lay_down(post, &mut guest);
                     }
                     return self.mail.as_ref().is_some_and(|mail| mail[post].outbox.add(guest, reply, Instant::now()));
                 }
                 Next::Wait => {
-                    self.lay_down(&mut guest);
+                    self.lay_down(post, &mut guest);
                     self.late.add(guest.session.awaits(), guest);
                     return false;
                 }
                 Next::End => {
-                    self.lay_down(&mut guest);
+                    self.lay_down(post, &mut guest);
                     Self::end(*guest);
                     return false;
                 }
             }
             if guest.session.holds_nothing() {
-                self.lay_down(&mut guest);
+                self.lay_down(post, &mut guest);
             }
             self.follow_client(&mut guest);
             match self.seats[guest.visitor.guard.post].park(guest, Watch::Always) {
@@ -457,12 +460,12 @@ impl<S: Service> Front<S> {
         }
     }
 
-    /// What was lent to it can serve the next one.
-    fn lay_down(&self, guest: &mut Guest<S>) {
+    /// What was lent to it can serve the next one of the post at which it was served.
+    fn lay_down(&self, post: usize, guest: &mut Guest<S>) {
         let Some(mut lent) = guest.lent.take() else { return };
         guest.exchange(&mut lent);
-        let mut kept = self.lent.lock();
-        if kept.len() < LENT_KEPT * self.seats.len() {
+        let mut kept = self.lent[post].lock();
+        if kept.len() < LENT_KEPT {
             kept.push(lent);
         }
     }

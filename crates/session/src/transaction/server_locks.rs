@@ -145,7 +145,7 @@ impl ClientSession {
     /// Keeps backups that forbid DDL away for as long as what is returned lives. Who has forbidden it to others may do it.
     pub(crate) fn share_definitions(&mut self) -> Result<DefinitionsShared, Outcome> {
         let mut shared = SharedTables::new(self.engine.lock_owner());
-        let (lock, spread) = (&self.core.shared.definitions, self.connection.id() as usize);
+        let (lock, spread) = (&self.core.shared.definitions, sync::lane());
         if self.server_locks.backup.is_none() && !shared.share_now(lock, Share::Write, spread) {
             let deadline = Some(self.metadata_deadline());
             let asker = self.engine.asker().waiting_for(WaitsFor::BackupLock);
