@@ -5,12 +5,15 @@ each beside a MySQL: processor time that the server takes for one, and the time 
   scripts/ways.py                        a server of its own (--server PATH, target/release/altiplano) beside --peer HOST:PORT (127.0.0.1:13097)
   --only WORD[,WORD]  those whose name has it    --seconds N (0.4) of each slice    --rounds N (3)    --slower R (1.0): print only those where MySQL takes less than R times ours
   --server-argument ARGUMENT, may be repeated
+  --fresh                                each statement is of a form that neither server has seen: what planning costs. Ours is measured with known forms, too, and what planning adds is told.
+
+A form is made new by a name for its block (/*+ QB_NAME(…) */), which MySQL reads and forgets, and by which a plan is looked for here; what has no place for it is left out.
 
 One connection asks, in slices of both servers in turns. Processor time is of all threads of the server's process, read by its clock (CPUCLOCK_SCHED, nanoseconds; the MySQL's process is the
 one that listens on its port, so it must run here); nothing spins: the server is started with altiplano_stand_in=OFF and altiplano_look_for_client=0. Medians of the rounds. Times until an answer
 have the client's own in them, which is Python's. What must answer alike is checked by the tests; here only that neither fails.
 """
-import argparse, os, random, shutil, statistics, subprocess, sys, tempfile, time
+import argparse, os, random, re, shutil, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
 
 import pymysql
@@ -43,19 +46,32 @@ def fill(c):
     c.query("ANALYZE TABLE users, posts, tags, counters, events, blobs")
 
 
+# The first word of a text, or of the query behind WITH, that a hint may follow. Of texts that are something else (EXPLAIN, CREATE) nothing is planned, or kept.
+HINTED = re.compile(r"^\s*(?:\(\s*|WITH\b.*?\()*(?:SELECT|INSERT|REPLACE|UPDATE|DELETE)\b")
+
+
 class Client:
     """A connection, with what PyMySQL hides: prepared statements and single commands."""
 
     def __init__(self, target):
         self.target = target
         self.login()
-        self.n = 0
+        self.fresh = False
+        self.forms = 0
+
+    def formed(self, text):
+        """The text, of a form of its own if forms are to be new."""
+        if not self.fresh:
+            return text
+        formed, found = HINTED.subn(lambda at: f"{at.group()} /*+ QB_NAME(q{self.forms}) */", text, count=1)
+        self.forms += found
+        return formed
 
     def login(self, **more):
         self.c = pymysql.connect(host=self.target[0], port=self.target[1], user="root", password="", database=self.target[2], charset="utf8mb4", autocommit=True, ssl_disabled=True, **more)
 
     def query(self, text):
-        self.c.query(text)
+        self.c.query(self.formed(text))
         result = self.c._result
         while result is not None and result.has_next:
             self.c.next_result()
@@ -69,7 +85,7 @@ class Client:
                 pass
 
     def prepare(self, text):
-        self.c._execute_command(0x16, text)
+        self.c._execute_command(0x16, self.formed(text))
         first = self.c._read_packet().get_all_data()
         columns, parameters = int.from_bytes(first[5:7], "little"), int.from_bytes(first[7:9], "little")
         self.packets_until_end((columns > 0) + (parameters > 0))
@@ -297,6 +313,44 @@ def slice_of(client, pid, way, seconds):
     return (clock(pid) - before) / count / 1000, until / count / 1000
 
 
+def medians(askers, way, o):
+    """Medians of the rounds for each of (client, its server's process, whether forms are new): microseconds of the server's processor, and until the answer."""
+    found = [[] for _ in askers]
+    for round in range(-1, o.rounds):
+        for (client, pid, client.fresh), slices in zip(askers, found):
+            # The first round warms.
+            slices.append(slice_of(client, pid, way, o.seconds if round >= 0 else 0.05))
+    found = [slices[1:] for slices in found]
+    return [tuple(statistics.median(one[k] for one in slices) for k in (0, 1)) for slices in found]
+
+
+def compare(ways, clients, pids, o):
+    print(f"{'':42} {'ours: µs of processor':>22} {'until answered':>15} {'MySQL: processor':>17} {'until answered':>15} {'x':>6}")
+    for name, way in ways.items():
+        (ours, our_answer), (theirs, their_answer) = medians([(clients[0], pids[0], False), (clients[1], pids[1], False)], way, o)
+        if not o.slower or theirs < o.slower * ours:
+            print(f"{name:42} {ours:22.1f} {our_answer:15.1f} {theirs:17.1f} {their_answer:15.1f} {theirs / ours:6.2f}", flush=True)
+
+
+def has_forms(client, way):
+    """Whether each asking is of a form of its own (what is prepared once is not)."""
+    client.fresh = True
+    way(client)
+    before = client.forms
+    way(client)
+    return client.forms > before
+
+
+def compare_fresh(ways, clients, pids, o):
+    print(f"{'µs of processor':42} {'ours, known':>12} {'ours, new':>12} {'planning':>10} {'MySQL, new':>12} {'x':>6}")
+    for name, way in ways.items():
+        if not has_forms(clients[0], way):
+            continue
+        known, new, theirs = [processor for processor, _ in medians([(clients[0], pids[0], False), (clients[0], pids[0], True), (clients[1], pids[1], True)], way, o)]
+        if not o.slower or theirs < o.slower * new:
+            print(f"{name:42} {known:12.1f} {new:12.1f} {new - known:10.1f} {theirs:12.1f} {theirs / new:6.2f}", flush=True)
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--server", default=str(ROOT / "target/release/altiplano"))
@@ -306,6 +360,7 @@ def main():
     arguments.add_argument("--seconds", type=float, default=0.4)
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument("--slower", type=float, default=0.0)
+    arguments.add_argument("--fresh", action="store_true")
     arguments.add_argument("--server-argument", action="append", default=[])
     o = arguments.parse_args()
     directory = tempfile.mkdtemp(prefix="ways-", dir="/var/tmp")
@@ -332,19 +387,8 @@ def main():
             fill(client)
             clients.append(client)
         wanted = [word for word in o.only.split(",") if word]
-        print(f"{'':42} {'ours: µs of processor':>22} {'until answered':>15} {'MySQL: processor':>17} {'until answered':>15} {'x':>6}")
-        for name, way in WAYS.items():
-            if wanted and not any(word in name for word in wanted):
-                continue
-            found = [[], []]
-            for client, pid in zip(clients, pids):
-                slice_of(client, pid, way, 0.05)
-            for _ in range(o.rounds):
-                for at, (client, pid) in enumerate(zip(clients, pids)):
-                    found[at].append(slice_of(client, pid, way, o.seconds))
-            (ours, our_answer), (theirs, their_answer) = [[statistics.median(s[k] for s in found[at]) for k in (0, 1)] for at in (0, 1)]
-            if not o.slower or theirs < o.slower * ours:
-                print(f"{name:42} {ours:22.1f} {our_answer:15.1f} {theirs:17.1f} {their_answer:15.1f} {theirs / ours:6.2f}", flush=True)
+        ways = {name: way for name, way in WAYS.items() if not wanted or any(word in name for word in wanted)}
+        (compare_fresh if o.fresh else compare)(ways, clients, pids, o)
     finally:
         server.terminate()
         server.wait()
