@@ -15,7 +15,7 @@ use types::{Collation, SqlMode, Value};
 impl Exec<'_> {
     /// A value that stands ready, without evaluation.
     #[inline]
-    fn leaf<'v>(&'v self, e: &'v Expr) -> Option<&'v Value> {
+    pub(crate) fn leaf<'v>(&'v self, e: &'v Expr) -> Option<&'v Value> {
         match &e.kind {
             ExprKind::Slot(s) => Some(&self.frame[*s as usize]),
             ExprKind::Literal(v) => Some(v),
@@ -201,7 +201,7 @@ impl Exec<'_> {
                 }
                 let mut unknown = false;
                 let alone = list.len() == 1;
-                for item in list {
+                for (at, item) in list.iter().enumerate() {
                     let odd;
                     let order = match self.leaf(item) {
                         Some(w) => {
@@ -218,6 +218,9 @@ impl Exec<'_> {
                             compare(&v, &w, *collation, &*self.context)
                         }
                     };
+                    if odd.is_some() && self.is_listed_again(list, at) {
+                        continue;
+                    }
                     let order = if self.tell_odd(odd)? { None } else { order };
                     match order {
                         Some(Ordering::Equal) => return Ok(Value::bool(!*negated)),

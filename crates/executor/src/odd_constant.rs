@@ -7,7 +7,7 @@ use crate::odd_number::changes_strictly;
 use crate::value_now::value_now;
 use mysql_error::{SqlError, Warning, codes};
 use planner::expr::ExprKind;
-use planner::plan::{Plan, ToldAs};
+use planner::plan::{Plan, ToldAs, ToldConstant};
 use std::borrow::Cow;
 use types::{ColumnType, SqlMode, StoreContext, TypeKind, Value};
 
@@ -17,7 +17,10 @@ use types::{ColumnType, SqlMode, StoreContext, TypeKind, Value};
 /// The first of it, where that fails the statement.
 pub fn odd_constants(plan: &Plan, params: &[Value], context: &dyn StatementContext) -> Result<Vec<Warning>, SqlError> {
     let mut warnings = Vec::new();
-    for told in &plan.told_constants {
+    for (at, told) in plan.told_constants.iter().enumerate() {
+        if told.padded && at > 0 && is_said_again(&plan.told_constants[at - 1], told, params) {
+            continue;
+        }
         let value = match &told.value.kind {
             ExprKind::Literal(value) => Some(Cow::Borrowed(value)),
             ExprKind::Param(n) => params.get(*n as usize).map(Cow::Borrowed),
@@ -32,6 +35,12 @@ pub fn odd_constants(plan: &Plan, params: &[Value], context: &dyn StatementConte
         }
     }
     Ok(warnings)
+}
+
+/// Whether a literal of a list is the one before it, lifted again.
+fn is_said_again(before: &ToldConstant, told: &ToldConstant, params: &[Value]) -> bool {
+    let (ExprKind::Param(one), ExprKind::Param(other)) = (&before.value.kind, &told.value.kind) else { return false };
+    before.padded && one + 1 == *other && params.get(*one as usize) == params.get(*other as usize)
 }
 
 /// What is wrong with a constant; what is only to be noted is added to `notes`.

@@ -292,6 +292,14 @@ impl Exec<'_> {
         }
     }
 
+    /// Whether a member of a list is the one before it, lifted again: lists of about the same length share a plan ([`parser::PADDED_MIN`]). What is odd of it was told.
+    #[cold]
+    pub fn is_listed_again(&self, list: &[Expr], at: usize) -> bool {
+        self.plan.lifted
+            && at >= parser::PADDED_MIN as usize
+            && matches!((self.leaf(&list[at - 1]), self.leaf(&list[at])), (Some(before), Some(member)) if before == member)
+    }
+
     /// Tells of an odd operand, if it is one. Whether nothing is known of how it compares.
     #[inline]
     pub fn tell_odd(&mut self, odd: Option<Oddity>) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! The key under which the plan of a text is cached: one pass over the tokens, no allocation.
 //!
 //! Two texts have the same hash when they differ only in lifted literals of the same kinds (and decimals with as many digits behind the point, where an expression may round to these),
+//! in how long their lists behind IN are, where these are about as long (`lift.rs`),
 //! in white space and comments (outside
 //! select lists, where the text names result columns), and in the case of reserved words. Hints and the `sql_mode` flags that
 //! change how a text is read are part of the hash. The hash is keyed by a number drawn at process start, so that nobody can
@@ -140,7 +141,7 @@ const TAG_SCALE: u64 = 0x800;
 pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -> Fingerprint {
     params.clear();
     let mut lexer = Lexer::new(sql, mode);
-    let mut lifter = Lifter::new();
+    let mut lifter = Lifter::new(mode);
     let key = key();
     let mut hasher = Hasher { a: key[1] ^ (mode.0 & SqlMode::LEXICAL), b: key[0], key };
     let mut prev = Token { tok: Tok::Eof, flags: 0, kw: Kw::NO_WORD, start: 0, end: 0 };
@@ -171,6 +172,9 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
                 }
             }
             params.push(literal);
+        } else if lifter.padding > 0 && token.tok == Tok::RParen {
+            pad(&mut hasher, params, lifter.padding);
+            hasher.word(token.tok as u64);
         } else if in_list && lifter.in_select_list() {
             listed(&mut hasher, sql, &prev, &token);
         } else if token.kw.is_reserved() {
@@ -187,6 +191,20 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
     }
     let cacheable = lifter.cacheable && prev.tok != Tok::Eof && !lexer.version_comment;
     Fingerprint { hash: (u128::from(hasher.a) << 64) | u128::from(hasher.b), cacheable, rest: lexer.pos }
+}
+
+/// A list ends that is taken to be longer: as if its last literal stood there so many times more.
+#[cold]
+fn pad(hasher: &mut Hasher, params: &mut Vec<LiftedLiteral>, times: u32) {
+    let Some(&last) = params.last() else { return };
+    for _ in 0..times {
+        hasher.word(Tok::Comma as u64);
+        hasher.word(TAG_LIFTED | last.kind as u64);
+        if let Some(scale) = last.scale {
+            hasher.word(TAG_SCALE | u64::from(scale));
+        }
+        params.push(last);
+    }
 }
 
 /// Whether a literal is all that stands between commas or parentheses, but for a sign. (Where a comment stands beside it, it is taken not to be.)

@@ -97,7 +97,7 @@ pub fn parse<'a>(sql: &'a [u8], mode: SqlMode, arena: &'a Bump) -> Result<Parsed
 /// As [`parse`], and when a lifted literal stands where the grammar needs a constant. On any error the caller goes on with
 /// [`parse`], whose error is the one to report, and does not cache the plan.
 pub fn parse_parameterised<'a>(sql: &'a [u8], mode: SqlMode, arena: &'a Bump) -> Result<Parsed<'a>, ParseError> {
-    Parser::new(sql, mode, arena, Some(Lifter::new())).run()
+    Parser::new(sql, mode, arena, Some(Lifter::new(mode))).run()
 }
 
 /// Parses the query of a view, as definitions keep it ([`crate::normalise_query`]).

@@ -42,7 +42,7 @@ pub use grammar::{
     TREE_HEIGHT_MAX, TREE_HEIGHT_WITH_ROOM_MAX, has_room, parse, parse_expression, parse_parameterised, parse_view,
 };
 pub use keyword::{is_reserved_word, keywords};
-pub use lift::LIFTED_MAX;
+pub use lift::{LIFTED_IN_LISTS_MAX, LIFTED_MAX, PADDED_MIN};
 pub use mode::SqlMode;
 pub use normal::{Found, Normal, QueryNames, WrittenUnder, columns_in, normalise, normalise_query};
 pub use parameters::parameter_places;

@@ -5,17 +5,39 @@
 //! finds a lifted literal at a place that needs a constant, `parse_parameterised` fails and the text is parsed plainly: a literal
 //! lifted in excess costs a cached plan, never a wrong answer.
 //!
-//! Not lifted: select lists up to their FROM (result columns are named by their text), GROUP BY and ORDER BY up to LIMIT
+//! Not lifted: select lists up to their FROM (result columns are named by their text; subqueries in them are as other queries where an alias follows), GROUP BY and ORDER BY up to LIMIT
 //! (positions, and expressions that must equal selected ones), lengths of types and of NOW(6) and its like, literals next to
 //! a word that needs a constant (INTERVAL, but for whole numbers beside a date, DATE '…', COLLATE, ESCAPE, `->`, introducers, …), and the numbers of `WHERE 1 = 1` and `WHERE 1`, to which
 //! programs append conditions: as parameters they would be a condition of the plan that no index helps. Hexadecimal and bit literals act as
 //! strings or numbers depending on context, so a statement with one is not cacheable.
+//!
+//! Lists of literals behind IN are taken to be longer than they are ([`padded`]): the last literal is lifted again, so that lists of about the same length have one plan.
+//! A value that is looked for twice is found as if it were looked for once.
+
+mod named;
 
 use crate::keyword::Kw;
 use crate::lexer::{Tok, Token};
+use crate::mode::SqlMode;
+use named::{begins_query, is_named};
 
-/// Most literals lifted from one statement; beyond, it is parsed each time.
+/// Most literals lifted from one statement, those of lists behind IN left out; beyond, it is parsed each time.
 pub const LIFTED_MAX: u32 = 128;
+
+/// Most literals lifted from its lists behind IN, repeated ones included.
+pub const LIFTED_IN_LISTS_MAX: u32 = 1280;
+
+/// Lists up to this length are as long as they are.
+pub const PADDED_MIN: u32 = 16;
+
+/// The length that a list of so many literals is taken to have: not an eighth more.
+#[inline]
+fn padded(length: u32) -> u32 {
+    if length <= PADDED_MIN { length } else { length.next_multiple_of(1 << ((length - 1).ilog2() - 3)) }
+}
+
+/// How often an alias is looked for behind a subquery of a select list: each look reads what is between.
+const LOOKS_MAX: u8 = 8;
 
 /// Deepest nesting of parentheses the state machine follows: one bit a level.
 const DEPTH_MAX: u32 = 63;
@@ -28,6 +50,19 @@ pub(crate) struct Lifter {
     list: u64,
     /// Bit d: literals at depth d stay (GROUP BY, ORDER BY, type lengths).
     fixed: u64,
+    mode: SqlMode,
+    /// Depth of a subquery whose text names nothing, though it stands in a select list; 0 for none.
+    named: u32,
+    /// How often an alias was looked for.
+    looks: u8,
+    /// Depth of a list behind IN in which nothing but literals has stood so far; 0 for none.
+    in_list: u32,
+    /// Its literals.
+    listed: u32,
+    /// Literals outside of such lists.
+    others: u32,
+    /// How often the last literal of the list is lifted again that the last token closed.
+    pub padding: u32,
     prev: Tok,
     prev_kw: Kw,
     started: bool,
@@ -45,11 +80,18 @@ pub(crate) struct Lifter {
 }
 
 impl Lifter {
-    pub(crate) fn new() -> Lifter {
+    pub(crate) fn new(mode: SqlMode) -> Lifter {
         Lifter {
+            mode,
             depth: 0,
             list: 0,
             fixed: 0,
+            named: 0,
+            looks: 0,
+            in_list: 0,
+            listed: 0,
+            others: 0,
+            padding: 0,
             prev: Tok::Eof,
             prev_kw: Kw::NO_WORD,
             started: false,
@@ -65,7 +107,13 @@ impl Lifter {
     /// Whether a select list is open, whose text names result columns.
     #[inline]
     pub(crate) fn in_select_list(&self) -> bool {
-        self.list != 0
+        self.naming() != 0
+    }
+
+    /// The open lists whose text names columns of the result.
+    #[inline]
+    fn naming(&self) -> u64 {
+        self.list & (u64::MAX << self.named)
     }
 
     /// Whether the token that was taken last is among the values of a row of an INSERT, and of no function's arguments.
@@ -80,11 +128,12 @@ impl Lifter {
         let mut lifted = false;
         match token.tok {
             Tok::Keyword => self.word(token.kw),
-            Tok::LParen => self.open(),
+            Tok::LParen => self.open(sql, token),
             Tok::RParen => self.close(),
             Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(sql, token),
             Tok::Hex | Tok::Bit | Tok::Question | Tok::Bad | Tok::NString => self.cacheable = false,
-            _ => {}
+            Tok::Comma => {}
+            _ => self.in_list = 0,
         }
         // An opening parenthesis leaves the question of the verb to the word after it.
         if !self.started && token.tok != Tok::LParen {
@@ -98,6 +147,7 @@ impl Lifter {
     #[inline]
     fn word(&mut self, kw: Kw) {
         let bit = 1u64 << self.depth;
+        self.in_list = 0;
         if !self.started {
             self.started = true;
             self.inserts = matches!(kw, Kw::INSERT | Kw::REPLACE);
@@ -119,14 +169,31 @@ impl Lifter {
     }
 
     #[inline]
-    fn open(&mut self) {
+    fn open(&mut self, sql: &[u8], token: &Token) {
         if self.depth == DEPTH_MAX {
             self.cacheable = false;
             return;
         }
         self.depth += 1;
+        (self.in_list, self.listed) = (if self.prev_kw == Kw::IN { self.depth } else { 0 }, 0);
         if needs_constants(self.prev_kw) {
             self.fixed |= 1 << self.depth;
+        }
+        if self.list != 0 {
+            self.open_in_list(sql.get(token.end as usize..).unwrap_or_default());
+        }
+    }
+
+    /// What opens within a select list, before `rest`: a subquery, perhaps, whose text names nothing.
+    #[inline(never)]
+    fn open_in_list(&mut self, rest: &[u8]) {
+        // Within two lists the text of the inner one may be part of the outer one's name.
+        if self.named != 0 || !self.list.is_power_of_two() || !begins_query(rest) || self.looks == LOOKS_MAX {
+            return;
+        }
+        self.looks += 1;
+        if is_named(rest, self.depth - self.list.trailing_zeros(), self.mode) {
+            self.named = self.depth;
         }
     }
 
@@ -136,9 +203,18 @@ impl Lifter {
             self.cacheable = false;
             return;
         }
+        self.padding = 0;
+        if self.in_list == self.depth {
+            self.padding = padded(self.listed) - self.listed;
+            self.count += self.padding;
+        }
+        self.in_list = 0;
         let bit = 1u64 << self.depth;
         self.list &= !bit;
         self.fixed &= !bit;
+        if self.depth == self.named {
+            self.named = 0;
+        }
         self.depth -= 1;
     }
 
@@ -147,11 +223,17 @@ impl Lifter {
         if self.prev == Tok::String {
             self.cacheable = false; // 'a' 'b' is one string.
         }
-        if self.list | self.fixed != 0 || !self.cacheable || self.stays(sql, token) {
+        if self.naming() | self.fixed != 0 || !self.cacheable || self.stays(sql, token) {
+            self.in_list = 0;
             return false;
         }
         self.count += 1;
-        if self.count > LIFTED_MAX {
+        if self.in_list != 0 {
+            self.listed += 1;
+        } else {
+            self.others += 1;
+        }
+        if self.others > LIFTED_MAX || self.count - self.others > LIFTED_IN_LISTS_MAX {
             self.cacheable = false;
         }
         true

@@ -6,7 +6,8 @@
 //! # Why that is so
 //! The lexer stands in the same state before a literal in both texts, because all before it was read alike; the literal itself is read by the
 //! lexer. What follows a literal is compared from where the lexer left off. Nothing the lexer reads before a literal depends on more of it than that
-//! it begins with a digit or a quotation mark, and what is lifted depends on the kinds of tokens alone (`lift.rs`).
+//! it begins with a digit or a quotation mark, and what is lifted depends on the kinds of tokens alone (`lift.rs`), but for
+//! an alias behind a subquery, which is among what is compared.
 
 use crate::fingerprint::{LiftedLiteral, LiteralKind, lifted};
 use crate::lexer::{Lexer, Tok};
@@ -73,7 +74,10 @@ impl Template {
         if sql.len() > TEXT_BYTES_MAX || !literals.iter().all(|literal| begins_literal(sql.get(literal.start as usize))) {
             return None;
         }
-        let within: u32 = literals.iter().filter_map(|literal| sql.get(literal.start as usize..literal.end as usize)).map(commas).sum();
+        // One that is lifted again for the length of its list stands in the text once.
+        let is_repeated = |at: usize| at > 0 && literals[at - 1].start == literals[at].start;
+        let once = (0..literals.len()).filter(|at| !is_repeated(*at)).map(|at| &literals[at]);
+        let within: u32 = once.filter_map(|literal| sql.get(literal.start as usize..literal.end as usize)).map(commas).sum();
         let literals = literals
             .iter()
             .map(|literal| Place { kind: literal.kind, scale: literal.scale, start: literal.start, end: literal.end })
@@ -99,7 +103,11 @@ impl Template {
         params.clear();
         let mut lexer = Lexer::new(sql, mode);
         let mut of = 0;
-        for place in &self.literals {
+        for (at, place) in self.literals.iter().enumerate() {
+            if at > 0 && self.literals[at - 1].start == place.start {
+                params.extend(params.last().copied());
+                continue;
+            }
             let between = &self.text[of..place.start as usize];
             if !sql[lexer.pos..].starts_with(between) {
                 return false;

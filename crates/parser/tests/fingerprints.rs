@@ -84,6 +84,65 @@ fn what_is_lifted() {
 }
 
 #[test]
+fn subqueries_of_select_lists_are_lifted_where_an_alias_follows() {
+    check_lifted("SELECT EXISTS(SELECT 1 FROM t WHERE a = 5) AS x", &["5"]);
+    check_lifted("select exists(select * from `t` where `a` = 5 and b = 'it''s') as `x`", &["5", "it''s"]);
+    check_lifted("SELECT id, (SELECT COUNT(*) FROM u WHERE u.a = t.a AND b > 5) `n`, 6 FROM t WHERE c = 7", &["5", "7"]);
+    check_lifted("SELECT COALESCE((SELECT b + 1 FROM u WHERE a = 5 LIMIT 1), 0) AS x, 6 FROM t LIMIT 7", &["5", "1", "7"]);
+    check_lifted("SELECT a IN (SELECT b FROM u WHERE c IN (SELECT d FROM v WHERE e = 5)) AS x", &["5"]);
+    check_lifted("SELECT EXISTS(SELECT 1 FROM t WHERE a = 5)", &[]);
+    check_lifted("SELECT (SELECT b FROM t WHERE a = 5) + 1 AS x", &[]);
+    check_lifted("SELECT (SELECT (SELECT b FROM u WHERE a = 5) AS x FROM t)", &[]);
+    check_lifted("SELECT (SELECT (SELECT b FROM u WHERE a = 5) AS x FROM t WHERE c = 6) AS y", &["6"]);
+    check_lifted("SELECT (SELECT b FROM t WHERE a = 5) AS x, EXISTS(SELECT 1 FROM t WHERE a = 6), 7", &["5"]);
+    check_same("SELECT EXISTS(SELECT 1 FROM t WHERE a = 5) AS x", "SELECT EXISTS(SELECT 1 FROM t WHERE a = 66) AS x");
+    check_differ("SELECT EXISTS(SELECT 1 FROM t WHERE a = 5) AS x", "SELECT EXISTS(SELECT 1 FROM t WHERE a = 5) AS y");
+    check_differ("SELECT EXISTS(SELECT 1 FROM t WHERE a = 5)", "SELECT EXISTS(SELECT 1 FROM t WHERE a = 6)");
+    check_differ("SELECT (SELECT 1 FROM t WHERE a = 5) AS x", "SELECT (SELECT 2 FROM t WHERE a = 5) AS x");
+    let named = "SELECT EXISTS(SELECT 1 FROM t WHERE a = 'x') AS x";
+    assert!(agree_on_template(named, "SELECT EXISTS(SELECT 1 FROM t WHERE a = 'it\\'s)') AS x", SqlMode::default()));
+    assert!(agree_on_template(named, "SELECT EXISTS(SELECT 1 FROM t WHERE a = 'x\\') AS x", SqlMode::NO_BACKSLASH_ESCAPES));
+}
+
+/// `IN` and as many values, each of them the same.
+fn listed(value: &str, count: usize) -> String {
+    format!("SELECT a FROM t WHERE b = 'x' AND c IN ({}) AND d = 2", vec![value; count].join(", "))
+}
+
+#[test]
+fn lists_of_about_the_same_length_share_a_plan() {
+    let lengths = |value: &str, one, other| (listed(value, one), listed(value, other));
+    for value in ["1", "'a'", "1.5", "1e3"] {
+        for (one, other) in [(1, 2), (15, 16), (16, 17), (18, 19), (128, 129), (1, 1000)] {
+            let (one, other) = lengths(value, one, other);
+            check_differ(&one, &other);
+        }
+        for (one, other) in [(17, 18), (33, 36), (65, 72), (129, 144), (961, 1024), (1153, 1278)] {
+            let (one, other) = lengths(value, one, other);
+            check_same(&one, &other);
+            agree(&one);
+            assert!(!agree_on_template(&one, &other, SqlMode::default()));
+            agree_on_template(&one, &one.replace("'x'", "'it''s, 2'"), SqlMode::default());
+        }
+    }
+    let (_, _, params) = print_of(&listed("7", 33));
+    assert_eq!(params.len(), 38);
+    assert_eq!((params[0].as_str(), params[36].as_str(), params[37].as_str()), ("x", "7", "2"));
+    check_differ(&listed("1", 17), &listed("'1'", 17));
+    check_differ(&listed("1.5", 17), &listed("1.25", 17));
+    assert!(!print_of(&listed("1", 1281)).1);
+    // What is no list of literals is as long as it is.
+    for item in ["-1", "a", "1 + 1", "f(1)", "(1)", "NULL"] {
+        let (one, other) = (listed("1", 17).replace("(1,", &format!("({item},")), listed("1", 18).replace("(1,", &format!("({item},")));
+        check_differ(&one, &other);
+    }
+    check_differ(&listed("(1, 2)", 17), &listed("(1, 2)", 18));
+    let within = |count| format!("SELECT a FROM t WHERE a IN (SELECT b FROM u WHERE c IN ({})) AND d IN (1, 2)", vec!["5"; count].join(","));
+    check_same(&within(17), &within(18));
+    agree(&within(17));
+}
+
+#[test]
 fn what_is_not_cacheable() {
     let many = format!("INSERT INTO t VALUES (1){}", ",(1)".repeat(parser::LIFTED_MAX as usize));
     for sql in [

@@ -570,6 +570,8 @@ pub struct ToldConstant {
     pub value: Expr,
     /// What is said of it.
     pub told_as: ToldAs,
+    /// It is of a list that may have it more often than the text: lists of about the same length share a plan ([`parser::PADDED_MIN`]).
+    pub padded: bool,
 }
 
 /// What a constant is to be, and how it is told of if it is not.

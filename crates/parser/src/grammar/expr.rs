@@ -10,6 +10,7 @@ use crate::keyword::Kw;
 use crate::lexer::{LIFTED, Tok, Token};
 use crate::mode::SqlMode;
 use crate::text;
+use bumpalo::collections::Vec as ArenaVec;
 
 const OR: u8 = 1;
 const XOR: u8 = 2;
@@ -389,11 +390,23 @@ impl<'a> Parser<'a> {
             self.expect_tok(Tok::RParen)?;
             return Ok(ExprKind::InSubquery { expr, query, negated });
         }
+        let list = self.padded(list);
         self.expect_tok(Tok::RParen)?;
         if let [Expr { kind: ExprKind::Subquery(query), .. }] = list {
             return Ok(ExprKind::InSubquery { expr, query: unlimited(query)?, negated });
         }
         Ok(ExprKind::In { expr, list, negated })
+    }
+
+    /// A list before whose closing parenthesis the parser is, and its last literal as often again as it is lifted.
+    fn padded(&self, list: &'a [Expr<'a>]) -> &'a [Expr<'a>] {
+        let padding = self.lifter.as_ref().map_or(0, |lifter| lifter.padding);
+        let (Some(last), Some(lifter), true) = (list.last(), &self.lifter, padding > 0 && self.at_tok(Tok::RParen)) else { return list };
+        let again = (lifter.count - padding..lifter.count).map(|index| Expr { kind: ExprKind::Param(index), span: last.span });
+        let mut longer = ArenaVec::with_capacity_in(list.len() + padding as usize, self.arena);
+        longer.extend_from_slice(list);
+        longer.extend(again);
+        longer.into_bump_slice()
     }
 
     /// What stands between operators.

@@ -336,6 +336,7 @@ impl<'c> Binder<'c> {
         let collation = self.collation_for(&all, if list.len() == 1 { "=" } else { " IN " })?;
         charsets::under(collation, std::iter::once(&mut operand).chain(&mut list));
         let null = operand.ty.nullable || list.iter().any(|e| e.ty.nullable);
+        let first_told = self.told_constants.len();
         self.note_listed_moments(&list, &operand, written_operand);
         // As MySQL, which takes a number for a year only where it stands alone.
         let years = operand.ty.is_year_column() && list.len() > 1;
@@ -348,6 +349,7 @@ impl<'c> Binder<'c> {
         if list.len() > 1 {
             self.tell_of_doubles(told);
         }
+        self.tell_of_list(first_told, list.len());
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
     }
 

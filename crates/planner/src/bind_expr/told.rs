@@ -13,7 +13,7 @@ impl Binder<'_> {
     pub(super) fn note_number_text(&mut self, text: &Expr, other: &Expr) {
         if typing::is_told_once(text, other) {
             let kind = if other.ty.kind == TypeKind::Decimal { "DECIMAL" } else { "DOUBLE" };
-            self.told_constants.push(ToldConstant { value: text.clone(), told_as: ToldAs::Number(kind) });
+            self.told_constants.push(ToldConstant { value: text.clone(), told_as: ToldAs::Number(kind), padded: false });
         }
     }
 
@@ -38,7 +38,7 @@ impl Binder<'_> {
             && (self.is_told_beside_moments(number, column) || self.is_text_beside_moments(number, column))
         {
             let told_as = ToldAs::Moment(column.ty.clone(), name.column.into());
-            self.told_constants.push(ToldConstant { value: number.clone(), told_as });
+            self.told_constants.push(ToldConstant { value: number.clone(), told_as, padded: false });
         }
     }
 
@@ -49,8 +49,15 @@ impl Binder<'_> {
         }
         let is_null = |e: &Expr| e.ty.kind == TypeKind::Null;
         if column.ty.kind != TypeKind::Date && list.iter().all(|e| is_null(e) || self.is_told_beside_moments(e, column)) {
-            let told = |value: &Expr| ToldConstant { value: value.clone(), told_as: ToldAs::ListedMoment(column.ty.clone()) };
+            let told = |value: &Expr| ToldConstant { value: value.clone(), told_as: ToldAs::ListedMoment(column.ty.clone()), padded: false };
             self.told_constants.extend(list.iter().filter(|e| !is_null(e)).map(told));
+        }
+    }
+
+    /// What has been noted from here on is of a list of so many values.
+    pub(super) fn tell_of_list(&mut self, from: usize, length: usize) {
+        if length > parser::PADDED_MIN as usize {
+            self.told_constants[from..].iter_mut().for_each(|told| told.padded = true);
         }
     }
 

@@ -136,6 +136,8 @@ const SHARD_BYTES_MAX: usize = 2 << 20;
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 /// Longest text whose plan a session keeps for itself.
 const OWN_TEXT_BYTES_MAX: usize = 16 << 10;
+/// Largest such plan: those of long lists are the server's only.
+const OWN_PLAN_BYTES_MAX: usize = 128 << 10;
 
 #[derive(Default)]
 struct Shard {
@@ -193,7 +195,7 @@ impl PlanCache {
 
     /// Keeps a plan.
     pub fn put(&self, key: PlanKey, plan: &Arc<CachedPlan>) {
-        if plan.text_bytes > TEXT_BYTES_MAX || plan.bytes > SHARD_BYTES_MAX / 4 {
+        if plan.text_bytes > TEXT_BYTES_MAX || plan.bytes > SHARD_BYTES_MAX / 2 {
             return;
         }
         // The server's from now on, and not the statement's that has made it.
@@ -257,7 +259,7 @@ impl OwnPlans {
     /// Keeps a plan.
     #[inline]
     pub fn put(&mut self, key: PlanKey, plan: Arc<CachedPlan>) {
-        if plan.text_bytes > OWN_TEXT_BYTES_MAX {
+        if plan.text_bytes > OWN_TEXT_BYTES_MAX || plan.bytes > OWN_PLAN_BYTES_MAX {
             return;
         }
         if self.slots.is_empty() {
