@@ -486,7 +486,7 @@ pub struct Binder<'c> {
     /// Those that are named once, known from binding the statement before.
     pub cte_once: Vec<bool>,
     /// Rows of columns that were looked at.
-    pub samples: RefCell<HashMap<crate::selectivity::SampleOf, Option<std::rc::Rc<crate::sample::Sample>>>>,
+    pub samples: RefCell<HashMap<crate::sample::SampleOf, Option<Arc<crate::sample::Sample>>>>,
     /// What rows of a large table tell of those they refer to: (referring column, the other table's key).
     pub partners: RefCell<HashMap<(Slot, Slot), crate::join::Partners>>,
     /// How often each subquery of an expression is expected to be asked, by subplan number.

@@ -1,6 +1,7 @@
 //! What planning asks of its surroundings.
 
 use crate::expr::Expr;
+use crate::sample::{Sample, SampleOf};
 use crate::switches::Switches;
 use catalog::{TableEntry, ViewEntry, VirtualTableDef};
 use engine::KeyRange;
@@ -139,6 +140,10 @@ pub trait PlanContext {
     /// What a column holds in some rows from all over a table; `None` when it cannot be told.
     fn sample(&self, _table: &TableEntry, _column: usize) -> Option<Vec<Value>> {
         None
+    }
+    /// A sample that an earlier statement has taken, of tables that had about so many rows, else the one that `take` finds.
+    fn kept_sample(&self, _of: &SampleOf, _rows: u64, take: &mut dyn FnMut() -> Option<Sample>) -> Option<Arc<Sample>> {
+        take().map(Arc::new)
     }
     /// What a column holds in the rows that have one of these keys of the primary index, which ascend; `None` when it cannot be told.
     fn column_of_keys(&self, _table: &TableEntry, _keys: &[Vec<u8>], _column: usize) -> Option<Vec<Value>> {

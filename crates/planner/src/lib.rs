@@ -46,7 +46,7 @@ mod padding;
 pub mod plan;
 mod ranges;
 mod row_rules;
-mod sample;
+pub mod sample;
 mod selectivity;
 pub mod shape;
 pub mod short;

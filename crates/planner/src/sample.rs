@@ -1,19 +1,51 @@
 //! What a few rows tell of a column: how often a value occurs, what share lies below a bound, how many different values there may be.
 //!
-//! Looked at where neither an index nor a histogram tells, once for a column in a statement. A value that was met often has the share at which it was met;
+//! Looked at where neither an index nor a histogram tells; kept for the statement, and by the session's side for others ([`crate::PlanContext::kept_sample`]). A value that was met often has the share at which it was met;
 //! all others have the same one, by the number of different values that the rows let expect in the whole table.
 
 use crate::keys::{self, Fit};
+use base::TableId;
 use catalog::histogram::Order;
 use record::KeyPart;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::OnceLock;
+use sync::atomic::{AtomicU32, Ordering::Relaxed};
 use types::{Collation, ColumnType, Value};
 
 /// Times that a value was met from which on its share is told by that.
 const OFTEN: usize = 4;
 /// Rows from which something is told.
 const ROWS_MIN: usize = 20;
+/// Comparisons with all values after which they are sorted: that takes about as long as so many.
+const SORTED_AFTER: u32 = 16;
+
+/// A column of a table, as one of its definitions has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ColumnOf {
+    /// The table.
+    pub table: TableId,
+    /// [`catalog::TableDef::schema_version`]: positions of columns are those of this one.
+    pub schema_version: u16,
+    /// Position of the column.
+    pub column: usize,
+}
+
+/// What a sample is of: rows of a column, and the column of another table whose rows lead to them, if not all count alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SampleOf {
+    /// The column.
+    pub column: ColumnOf,
+    /// What leads to its rows.
+    pub through: Option<ColumnOf>,
+}
+
+impl SampleOf {
+    /// Whether rows of a table were read for it.
+    pub fn reads(&self, table: TableId) -> bool {
+        self.column.table == table || self.through.is_some_and(|through| through.table == table)
+    }
+}
 
 /// Some rows of a column.
 #[derive(Debug)]
@@ -26,6 +58,10 @@ pub struct Sample {
     distinct: f64,
     /// Share of a value that was met seldom, or not at all.
     rare: f64,
+    /// How often they were compared one by one. (Relaxed: advice.)
+    compared: AtomicU32,
+    /// Positions of the values, in their order.
+    sorted: OnceLock<Box<[u16]>>,
 }
 
 impl Sample {
@@ -61,7 +97,17 @@ impl Sample {
         let distinct = often as f64 + of_seldom;
         let of_unmet = if seldom == 0 { (total / rows).sqrt() } else { of_seldom };
         let rare = seldom.max(1) as f64 / rows / of_unmet.max(1.0);
-        Some(Sample { values, nulls, distinct: distinct.max(1.0), rare: rare.min(OFTEN as f64 / rows) })
+        let (distinct, rare) = (distinct.max(1.0), rare.min(OFTEN as f64 / rows));
+        Some(Sample { values, nulls, distinct, rare, compared: AtomicU32::new(0), sorted: OnceLock::new() })
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        let heap = |value: &Value| match value {
+            Value::Bytes(text) | Value::Json(text) => text.len(),
+            _ => 0,
+        };
+        size_of::<Sample>() + self.values.capacity() * (size_of::<Value>() + size_of::<u16>()) + self.values.iter().map(heap).sum::<usize>()
     }
 
     /// Rows that were looked at.
@@ -87,8 +133,30 @@ impl Sample {
 
     /// Share of the rows whose value is just this one.
     pub fn equal(&self, order: Order, value: &Value) -> f64 {
-        let met = self.values.iter().filter(|own| order.compare(own, value) == Some(Ordering::Equal)).count();
+        let met = match self.sorted(order) {
+            Some(sorted) => self.before(sorted, order, value, true) - self.before(sorted, order, value, false),
+            None => self.values.iter().filter(|own| order.compare(own, value) == Some(Ordering::Equal)).count(),
+        };
         if met >= OFTEN { met as f64 / self.rows() } else { self.rare }
+    }
+
+    /// The order of the values, once they are compared so often that it pays. It is the same whatever they are compared with.
+    fn sorted(&self, order: Order) -> Option<&[u16]> {
+        if self.sorted.get().is_none() && (self.compared.fetch_add(1, Relaxed) < SORTED_AFTER || self.values.len() > usize::from(u16::MAX))
+        {
+            return None;
+        }
+        Some(self.sorted.get_or_init(|| {
+            let mut places: Vec<u16> = (0..self.values.len() as u16).collect();
+            let value = |place: &u16| &self.values[usize::from(*place)];
+            places.sort_by(|a, b| order.compare(value(a), value(b)).unwrap_or(Ordering::Equal));
+            places.into()
+        }))
+    }
+
+    /// How many of the sorted values are smaller, or (`included`) the same.
+    fn before(&self, sorted: &[u16], order: Order, value: &Value, included: bool) -> usize {
+        sorted.partition_point(|place| is_before(order, &self.values[usize::from(*place)], value, included))
     }
 
     /// Share of the rows that have some one value of which nothing is known.
@@ -98,12 +166,11 @@ impl Sample {
 
     /// Share of the rows whose value is smaller, or (`included`) the same.
     pub fn below(&self, order: Order, value: &Value, included: bool) -> f64 {
-        let is_below = |own: &&Value| match order.compare(own, value) {
-            Some(Ordering::Less) => true,
-            Some(Ordering::Equal) => included,
-            _ => false,
+        let count = match self.sorted(order) {
+            Some(sorted) => self.before(sorted, order, value, included),
+            None => self.values.iter().filter(|own| is_before(order, own, value, included)).count(),
         };
-        self.values.iter().filter(is_below).count() as f64 / self.rows()
+        count as f64 / self.rows()
     }
 
     /// Share of the rows that match a pattern.
@@ -120,6 +187,14 @@ impl Sample {
     /// The least share that so few rows can tell.
     pub fn least(&self) -> f64 {
         0.5 / self.rows()
+    }
+}
+
+fn is_before(order: Order, own: &Value, value: &Value, included: bool) -> bool {
+    match order.compare(own, value) {
+        Some(Ordering::Less) => true,
+        Some(Ordering::Equal) => included,
+        _ => false,
     }
 }
 
@@ -181,6 +256,33 @@ mod tests {
         let skewed = sample(5_000, |i| if i / 10 % 2 == 0 { 0 } else { i });
         near(skewed.equal(order, &Value::Int(0)), 0.5);
         near(skewed.equal(order, &Value::Int(30)), 1.0 / 5_000.0);
+    }
+
+    #[test]
+    fn sorted_values_tell_the_same_as_others() {
+        let numbers = (0..512).map(|i| Value::Int(i * 7_919 % 101 - 50));
+        let texts = (0..512).map(|i| Value::from(format!("{}{}", if i % 2 == 0 { "a" } else { "Á" }, i * 7_919 % 101)));
+        let asked = [Value::Int(-50), Value::Int(0), Value::Int(49), Value::Int(1_000)];
+        check_sorted(&ColumnType::int(), numbers.collect(), &asked);
+        let asked = [Value::from("A1"), Value::from("a50"), Value::from(""), Value::from("zz")];
+        check_sorted(&ColumnType::varchar(20, Collation::DEFAULT), texts.collect(), &asked);
+    }
+
+    #[track_caller]
+    fn check_sorted(ty: &ColumnType, values: Vec<Value>, asked: &[Value]) {
+        let sample = Sample::of(values, 5_000.0).unwrap();
+        let order = Order::of(ty);
+        let told = |compared: u32| -> Vec<[f64; 3]> {
+            let of = |v: &Value| {
+                sample.compared.store(compared, Relaxed);
+                [sample.equal(order, v), sample.below(order, v, false), sample.below(order, v, true)]
+            };
+            asked.iter().map(of).collect()
+        };
+        let one_by_one = told(0);
+        assert!(sample.sorted.get().is_none());
+        assert_eq!(told(SORTED_AFTER), one_by_one);
+        assert!(sample.sorted.get().is_some());
     }
 
     #[test]

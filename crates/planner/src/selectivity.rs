@@ -6,10 +6,11 @@ use crate::binder::{Binder, Relation, Source};
 use crate::explain::parts_used;
 use crate::expr::{CmpOp, Expr, ExprKind};
 use crate::join::Through;
-use crate::sample::Sample;
+use crate::sample::{ColumnOf, Sample, SampleOf};
+use catalog::TableEntry;
 use catalog::histogram::{Histogram, Order};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 use types::{ColumnType, TypeKind, Value};
 
 /// The least share that is told: a value that nobody has seen may be there.
@@ -20,6 +21,9 @@ const SAMPLED_MIN: u64 = 256;
 
 /// Rows of a table in which fewer are looked up by keys.
 const LARGE_MIN: u64 = 1_000_000;
+
+/// Values of a list from which on only so many of them are looked for among the rows: the rest is taken to be like these.
+const LISTED_MAX: usize = 16;
 
 /// Guessed share of rows for which a condition holds.
 pub fn selectivity(e: &Expr) -> f64 {
@@ -38,9 +42,6 @@ pub fn selectivity(e: &Expr) -> f64 {
         _ => 0.5,
     }
 }
-
-/// Rows of a column of a table, and the column of another table whose rows lead to them, if not all count alike.
-pub type SampleOf = (base::TableId, usize, Option<(base::TableId, usize)>);
 
 /// Shares of the rows below and above which a column's conditions so far leave none: (from, to).
 type Bounds = HashMap<usize, (f64, f64)>;
@@ -63,7 +64,7 @@ impl<'r> Rows<'r> {
 /// What is known of a column.
 enum Spread<'a> {
     Histogram(&'a Histogram),
-    Sample(Rc<Sample>),
+    Sample(Arc<Sample>),
 }
 
 impl Spread<'_> {
@@ -225,11 +226,13 @@ impl Binder<'_> {
             }
             ExprKind::InList { operand, list, negated, .. } => {
                 let (_, ty, spread) = self.spread(rows, operand)?;
+                let step = list.len().div_ceil(LISTED_MAX).max(1);
                 let mut share = 0.0;
-                for item in list {
+                for item in list.iter().step_by(step) {
                     let (order, value) = self.constant(ty, item)?;
                     share += spread.equal(order, &value)?;
                 }
+                share *= list.len() as f64 / list.len().div_ceil(step).max(1) as f64;
                 Some(if *negated { spread.not_null() - share } else { share })
             }
             ExprKind::IsNull { operand, negated } => {
@@ -270,17 +273,18 @@ impl Binder<'_> {
     }
 
     /// Some rows of a column, remembered for the statement.
-    fn sample(&self, table: u32, column: usize) -> Option<Rc<Sample>> {
+    fn sample(&self, table: u32, column: usize) -> Option<Arc<Sample>> {
         let entry = &self.tables[table as usize];
         let total = self.context.rows_estimate(entry);
         if total < SAMPLED_MIN || is_long(entry.def.columns[column].ty.kind) {
             return None;
         }
-        self.remembered((entry.def.id, column, None), || Sample::of(self.context.sample(entry, column)?, total as f64))
+        let of = SampleOf { column: column_of(entry, column), through: None };
+        self.remembered(of, total, &mut || Sample::of(self.context.sample(entry, column)?, total as f64))
     }
 
     /// What a column holds in the rows that some rows of another table lead to, each as often as it is led to; NULL where there is none.
-    fn sample_through(&self, through: Through, table: u32, column: usize) -> Option<Rc<Sample>> {
+    fn sample_through(&self, through: Through, table: u32, column: usize) -> Option<Arc<Sample>> {
         let (entry, referring) = (&self.tables[table as usize], &self.tables[through.table as usize]);
         if is_long(entry.def.columns[column].ty.kind) {
             return None;
@@ -288,22 +292,25 @@ impl Binder<'_> {
         let keys = self.sample(through.table, through.column)?;
         let [part] = entry.def.indexes[0].parts.as_slice() else { return None };
         let ty = &entry.def.columns[part.column].ty;
-        self.remembered((entry.def.id, column, Some((referring.def.id, through.column))), || {
+        let (rows, total) = (self.context.rows_estimate(entry), self.context.rows_estimate(referring));
+        let of = SampleOf { column: column_of(entry, column), through: Some(column_of(referring, through.column)) };
+        self.remembered(of, rows.saturating_add(total), &mut || {
             // Each key of a large table may be one more page to read.
-            let one_of = if self.context.rows_estimate(entry) < LARGE_MIN { 1 } else { 4 };
+            let one_of = if rows < LARGE_MIN { 1 } else { 4 };
             let mut values = self.context.column_of_keys(entry, &keys.as_keys(ty, part, one_of), column)?;
             values.resize(keys.count().div_ceil(one_of), Value::Null);
-            Sample::of(values, self.context.rows_estimate(referring) as f64)
+            Sample::of(values, total as f64)
         })
     }
 
-    fn remembered(&self, key: SampleOf, make: impl FnOnce() -> Option<Sample>) -> Option<Rc<Sample>> {
-        if let Some(known) = self.samples.borrow().get(&key) {
+    /// A sample, which the search asks for many times; `rows` are those of the tables that are read for it.
+    fn remembered(&self, of: SampleOf, rows: u64, take: &mut dyn FnMut() -> Option<Sample>) -> Option<Arc<Sample>> {
+        if let Some(known) = self.samples.borrow().get(&of) {
             return known.clone();
         }
-        let made = make().map(Rc::new);
-        self.samples.borrow_mut().insert(key, made.clone());
-        made
+        let sample = self.context.kept_sample(&of, rows, take);
+        self.samples.borrow_mut().insert(of, sample.clone());
+        sample
     }
 
     /// A value that is known while planning, and how a column compares with it.
@@ -333,6 +340,10 @@ impl Binder<'_> {
             None => value,
         }
     }
+}
+
+fn column_of(entry: &TableEntry, column: usize) -> ColumnOf {
+    ColumnOf { table: entry.def.id, schema_version: entry.def.schema_version, column }
 }
 
 /// Whether values of this kind are too long to be looked at.

@@ -7,6 +7,7 @@ use crate::front::command::Login;
 use crate::front::connections::{Connection, Stop};
 use crate::reply::charsets::ClientCharsets;
 use crate::shared::{SERVER_VERSION, Shared};
+use crate::statement::samples::Moment;
 use crate::temporary::TemporaryTables;
 use crate::variables::{Definition, Scope, SessionVariables, deprecated, find, variable};
 use crate::virtual_tables::{self, LockPicture};
@@ -18,6 +19,7 @@ use executor::{AutoIncrementSettings, StatementContext, UserVariable, VirtualRow
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
 use planner::PlanContext;
 use planner::expr::VariableScope;
+use planner::sample::{Sample, SampleOf};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -727,6 +729,11 @@ impl PlanContext for Planning<'_> {
 
     fn sample(&self, table: &TableEntry, column: usize) -> Option<Vec<Value>> {
         self.engine.sample_column(&table.storage, column).ok()
+    }
+
+    fn kept_sample(&self, of: &SampleOf, rows: u64, take: &mut dyn FnMut() -> Option<Sample>) -> Option<Arc<Sample>> {
+        let shared = &self.core.shared;
+        shared.samples.of(Moment::now(&shared.engine), of, rows, take)
     }
 
     fn column_of_keys(&self, table: &TableEntry, keys: &[Vec<u8>], column: usize) -> Option<Vec<Value>> {

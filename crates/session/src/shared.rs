@@ -11,6 +11,7 @@ use crate::front::service::{FrontSettings, Service};
 use crate::query_logs::QueryLogs;
 use crate::show::Sample;
 use crate::statement::plan_cache::PlanCache;
+use crate::statement::samples::Samples;
 use crate::temporary::TemporaryList;
 use crate::variables::effects::{brought, flush_policy};
 use crate::variables::{Definition, GlobalVariables, Kept, KeptValues, Origin, Persisted, Source, find, variable};
@@ -48,6 +49,8 @@ pub struct Shared {
     pub temporary: TemporaryList,
     /// Plans of statements.
     pub plans: PlanCache,
+    /// What rows told those who made them.
+    pub(crate) samples: Samples,
     /// Who may work.
     pub admission: Arc<Admission>,
     /// Locks with names.
@@ -143,6 +146,7 @@ impl Shared {
             variables,
             temporary: TemporaryList::new(),
             plans: PlanCache::new(),
+            samples: Samples::new(),
             admission: Admission::new(Mode::Adaptive, sync::thread::available_parallelism().map_or(1, |n| n.get() as u32)),
             user_locks: UserLocks::new(),
             check_names: UserLocks::new(),

@@ -207,8 +207,9 @@ fn maintain_one(
         Maintenance::Optimize | Maintenance::Checksum => None,
     };
     match kind {
-        // Statistics are read from the trees when a statement is planned; only histograms are kept, and could be old.
+        // Statistics are read from the trees when a statement is planned; only histograms, and for a moment samples of rows, are kept, and could be old.
         Maintenance::Analyze => {
+            session.shared().samples.forget(entry.def.id);
             drop(entry);
             histogram::update(session, name)?;
             say("status", "OK".into());

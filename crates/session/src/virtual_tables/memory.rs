@@ -37,7 +37,7 @@ fn rows(core: &mut Core, _request: &VirtualRequest) -> executor::Result<VirtualR
     for kind in Kind::ALL.iter().copied() {
         // Who knows its size need not book it.
         let figures = match kind {
-            Kind::Plans => held(core.shared.plans.bytes()),
+            Kind::Plans => held(core.shared.plans.bytes() + core.shared.samples.bytes()),
             kind => heap::figures(kind),
         };
         if kind.is_heap() {
