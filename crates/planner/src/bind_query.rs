@@ -245,6 +245,7 @@ impl<'c> Binder<'c> {
                 block.items = vec![(one, OutputColumn::default())];
                 block.distinct = false;
                 block.order.clear();
+                block.asked_for_one = true;
                 self.subplans[number as usize].types = vec![ColumnType::bigint().not_null()];
                 self.forget_unread(&mut block);
             }

@@ -34,6 +34,8 @@ pub struct Block {
     pub limit: Option<LimitSpec>,
     /// STRAIGHT_JOIN.
     pub straight: bool,
+    /// Nobody asks for more than one of its rows: it is an EXISTS.
+    pub asked_for_one: bool,
 }
 
 /// WITH ROLLUP in a bound block.

@@ -32,14 +32,32 @@ impl<'c> Binder<'c> {
     pub fn plan_block(&mut self, mut block: Block) -> Result<(Query, f64)> {
         check_stack()?;
         let computed = self.merge_derived(&mut block);
-        let Block { scope, from, filter, items, group_by, rollup, grouped, having, mut order, distinct, limit, straight, implicit, .. } =
-            block;
+        let Block {
+            scope,
+            from,
+            filter,
+            items,
+            group_by,
+            rollup,
+            grouped,
+            having,
+            mut order,
+            distinct,
+            limit,
+            straight,
+            implicit,
+            asked_for_one,
+            ..
+        } = block;
         let (aggregates, windows) = (scope.aggregates, scope.windows);
         let mut relations = scope.relations;
         let exprs: Vec<Expr> = items.into_iter().map(|(e, _)| e).collect();
         let distinct = distinct && (grouped || !are_told_apart(&self.tables, &relations, &from, &filter, &exprs));
         order.retain(|k| !k.expr.is_constant() || matches!(k.expr.kind, ExprKind::Subquery(..)));
-        let limit_rows = limit.as_ref().and_then(|l| self.limit_rows(l));
+        let limit_rows = match &limit {
+            Some(limit) => self.limit_rows(limit),
+            None => asked_for_one.then_some(1.0),
+        };
         let order_on_rows = !grouped && !distinct && windows.is_empty() && !order.is_empty();
         let wanted = if order_on_rows {
             Some(Wanted { order: &order, limit: limit_rows, sort_cost: 0.3 })

@@ -120,6 +120,7 @@ impl<'c> Binder<'c> {
             distinct: select.options.distinct,
             limit,
             straight: select.options.straight_join || fixed,
+            asked_for_one: false,
         };
         if !block.grouped && !block.distinct && self.scope().windows.is_empty() && self.views.names.is_none() {
             self.sort_by_generated(&mut block.order)?;

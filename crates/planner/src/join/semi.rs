@@ -237,6 +237,7 @@ impl Binder<'_> {
     /// A set of its own: its distinct rows are joined, from whichever side is cheaper. The block yields what no two rows of equal the same needle.
     fn set_way(&mut self, relations: &mut Vec<Relation>, mut block: Block, needles: &[Expr], collations: &[Collation]) -> Option<Way> {
         block.distinct |= !is_distinct(&block);
+        block.asked_for_one = false;
         block.order.clear();
         for ((e, _), c) in block.items.iter_mut().zip(collations) {
             if typing::is_string_class(&e.ty) {
