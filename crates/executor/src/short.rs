@@ -38,7 +38,8 @@ pub(crate) struct ShortRun<'r> {
 pub(crate) fn run(short: &ShortPlan, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     match short {
         ShortPlan::PointGet(get) => point_get(get, run),
-        ShortPlan::MultiPointGet(range) | ShortPlan::Range(range) => range::range(range, run),
+        ShortPlan::MultiPointGet(range) => range::points(range, run),
+        ShortPlan::Range(range) => range::range(range, run),
         ShortPlan::SortedRange(sorted) => sorted_range::run(sorted, run),
         ShortPlan::RangeAggregate(aggregate) => range::aggregate(aggregate, run),
         ShortPlan::PointUpdate(write) => point_update(write, run),

@@ -137,7 +137,8 @@ fn lists_of_about_the_same_length_share_a_plan() {
         check_differ(&one, &other);
     }
     check_differ(&listed("(1, 2)", 17), &listed("(1, 2)", 18));
-    let within = |count| format!("SELECT a FROM t WHERE a IN (SELECT b FROM u WHERE c IN ({})) AND d IN (1, 2)", vec!["5"; count].join(","));
+    let within =
+        |count| format!("SELECT a FROM t WHERE a IN (SELECT b FROM u WHERE c IN ({})) AND d IN (1, 2)", vec!["5"; count].join(","));
     check_same(&within(17), &within(18));
     agree(&within(17));
 }

@@ -7,7 +7,7 @@ use crate::execute::Outcome;
 use crate::run::Result;
 use crate::scan::read_mode;
 use crate::short::{ShortRun, operand};
-use engine::{Direction, KeyRange, RowKey, Step};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Step, WantedKeys};
 use planner::expr::Expr;
 use planner::keys::{self, BoundValues};
 use planner::plan::{Body, LimitSpec, LockMode, Node, Plan};
@@ -108,6 +108,44 @@ pub(crate) enum Next {
     Pause,
     /// No more.
     Stop,
+}
+
+/// Rows of whole primary keys, from the page to the wire: those of one leaf are found while it is latched.
+#[inline(never)]
+pub(crate) fn points(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    if range.lock != LockMode::None || range.backward || range.limit.is_some() || run.session.plain_read() != Read::Snapshot {
+        return self::range(range, run);
+    }
+    let ShortRun { plan, params, session, context, consumer, .. } = run;
+    let Some(ranges) = exact_ranges(range, plan, params, &*context) else { return Ok(None) };
+    let keys: Vec<&[u8]> = ranges.iter().map(|range| range.lower.as_slice()).collect();
+    let table = &plan.tables[range.table as usize].storage;
+    consumer.begin(&plan.columns)?;
+    let (mut count, mut from) = (0, 0);
+    while from < keys.len() {
+        let round = &keys[from..keys.len().min(from + ROUND_ROWS as usize)];
+        let (mut looked, mut found, mut outcome) = (round.len(), 0, Ok(false));
+        let wanted = WantedKeys { keys: round, whole: true, restore: None };
+        session.for_each_of_keys(table, range.index as usize, wanted, |place, row| {
+            found += 1;
+            outcome = consumer.record(row, &range.columns);
+            if matches!(outcome, Ok(false)) {
+                return Step::Continue;
+            }
+            looked = place.key + 1;
+            Step::Stop
+        })?;
+        session.handler_counts().add(HandlerCall::ReadKey, looked as u64);
+        session.handler_counts().add_misses(looked as u64 - found);
+        (count, from) = (count + found, from + looked);
+        if outcome? {
+            consumer.drain()?;
+        }
+        if context.is_cancelled() {
+            return Err(Error::Sql(context.cancel_error()));
+        }
+    }
+    Ok(Some(Outcome::Rows { count }))
 }
 
 /// Rows from the page to the wire.

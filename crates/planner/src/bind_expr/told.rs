@@ -49,7 +49,8 @@ impl Binder<'_> {
         }
         let is_null = |e: &Expr| e.ty.kind == TypeKind::Null;
         if column.ty.kind != TypeKind::Date && list.iter().all(|e| is_null(e) || self.is_told_beside_moments(e, column)) {
-            let told = |value: &Expr| ToldConstant { value: value.clone(), told_as: ToldAs::ListedMoment(column.ty.clone()), padded: false };
+            let told =
+                |value: &Expr| ToldConstant { value: value.clone(), told_as: ToldAs::ListedMoment(column.ty.clone()), padded: false };
             self.told_constants.extend(list.iter().filter(|e| !is_null(e)).map(told));
         }
     }
