@@ -487,6 +487,8 @@ pub struct Binder<'c> {
     pub cte_once: Vec<bool>,
     /// Rows of columns that were looked at.
     pub samples: RefCell<HashMap<crate::sample::SampleOf, Option<Arc<crate::sample::Sample>>>>,
+    /// Patterns that were looked for among them.
+    pub likes: RefCell<Vec<crate::selectivity::Liked>>,
     /// What rows of a large table tell of those they refer to: (referring column, the other table's key).
     pub partners: RefCell<HashMap<(Slot, Slot), crate::join::Partners>>,
     /// How often each subquery of an expression is expected to be asked, by subplan number.
@@ -560,6 +562,7 @@ impl<'c> Binder<'c> {
             in_on: InOn::default(),
             densities: RefCell::default(),
             samples: RefCell::default(),
+            likes: RefCell::default(),
             partners: RefCell::default(),
             merges: false,
             cte_uses: Vec::new(),

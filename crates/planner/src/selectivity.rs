@@ -11,7 +11,7 @@ use catalog::TableEntry;
 use catalog::histogram::{Histogram, Order};
 use std::collections::HashMap;
 use std::sync::Arc;
-use types::{ColumnType, TypeKind, Value};
+use types::{Collation, ColumnType, TypeKind, Value};
 
 /// The least share that is told: a value that nobody has seen may be there.
 const SHARE_MIN: f64 = 1e-6;
@@ -45,6 +45,16 @@ pub fn selectivity(e: &Expr) -> f64 {
 
 /// Shares of the rows below and above which a column's conditions so far leave none: (from, to).
 type Bounds = HashMap<usize, (f64, f64)>;
+
+/// The share of a sample's values that match a pattern.
+#[derive(Debug)]
+pub struct Liked {
+    sample: Arc<Sample>,
+    collation: Collation,
+    pattern: Box<[u8]>,
+    escape: Option<char>,
+    share: f64,
+}
 
 /// Which rows a share is of.
 #[derive(Clone, Copy)]
@@ -252,11 +262,24 @@ impl Binder<'_> {
                 if !crate::ranges::is_string(ty) {
                     return None;
                 }
-                let share = sample.like(*collation, &pattern, *escape);
+                let share = self.like_share(&sample, *collation, &pattern, *escape);
                 Some(if *negated { sample.not_null() - share } else { share }.max(sample.least()))
             }
             _ => None,
         }
+    }
+
+    /// The share of a sample's values that match a pattern, remembered for the statement: all of them are looked at, and each way to read the table asks.
+    fn like_share(&self, sample: &Arc<Sample>, collation: Collation, pattern: &[u8], escape: Option<char>) -> f64 {
+        let is_it = |known: &Liked| {
+            Arc::ptr_eq(&known.sample, sample) && *known.pattern == *pattern && (known.collation, known.escape) == (collation, escape)
+        };
+        if let Some(known) = self.likes.borrow().iter().find(|known| is_it(known)) {
+            return known.share;
+        }
+        let share = sample.like(collation, pattern, escape);
+        self.likes.borrow_mut().push(Liked { sample: Arc::clone(sample), collation, pattern: pattern.into(), escape, share });
+        share
     }
 
     /// What is known of a column: with its position and type.
