@@ -22,6 +22,7 @@ pub fn run(directory: &Path) {
     transactions(&client);
     lookups(&client);
     scans(&client);
+    plans(&client);
     inserts(&client, &engine);
 }
 
@@ -166,6 +167,49 @@ fn scans(client: &RefCell<Client>) {
     };
     count_rows("range_result_per_row_text", 20, RANGE, range, |_| client.borrow_mut().answer());
     client.borrow().succeeded("range");
+}
+
+/// Statements of forms that were never seen: each has an alias of its own.
+fn plans(client: &RefCell<Client>) {
+    let mut random = Random::new(17);
+    let mut key = move || random.below(ROWS - 100) + 1;
+    let one_table = |n, key: u64| {
+        format!(
+            "SELECT id, c FROM sbtest1 AS a{n:05} WHERE k BETWEEN {key:05} AND {:05} AND pad LIKE '1%' AND c > '5' ORDER BY id LIMIT 20",
+            key + 50
+        )
+    };
+    let join = |n, key: u64| {
+        format!(
+            "SELECT a{n:05}.id, b.c FROM sbtest1 AS a{n:05} JOIN sbtest1 AS b ON b.id = a{n:05}.k WHERE a{n:05}.k BETWEEN {key:05} AND {:05} AND b.pad > '5' ORDER BY a{n:05}.id LIMIT 20",
+            key + 50
+        )
+    };
+    let list = |n, key: u64| {
+        let keys: Vec<String> = (0..100).map(|at| format!("{:05}", (key + 61 * at) % ROWS + 1)).collect();
+        format!("SELECT id FROM sbtest1 AS a{n:05} WHERE id IN ({})", keys.join(","))
+    };
+    let point = |n, key: u64| format!("SELECT c FROM sbtest1 AS a{n:05} WHERE id={key:05}");
+    let exists = |n, key: u64| format!("SELECT EXISTS(SELECT 1 FROM sbtest1 AS a{n:05} WHERE k={key:05}) AS found");
+    let forms: [(&str, &dyn Fn(u64, u64) -> String); 5] = [
+        ("plan_point_select", &point),
+        ("plan_one_table", &one_table),
+        ("plan_join_of_two", &join),
+        ("plan_in_of_100", &list),
+        ("plan_exists", &exists),
+    ];
+    for (name, form) in forms {
+        let text = |n| client.borrow_mut().text(&form(n, key()));
+        count_rows(name, 50, 1, text, |_| client.borrow_mut().answer());
+        client.borrow().succeeded(name);
+    }
+    // Of forms that are known, but for their literals.
+    let text = |_| client.borrow_mut().text(&list(0, key()));
+    count_apart("in_of_100_text", 200, text, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("list");
+    let text = |_| client.borrow_mut().text(&format!("SELECT EXISTS(SELECT 1 FROM sbtest1 WHERE k={:05}) AS found", key()));
+    count_apart("exists_named_text", 200, text, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("exists");
 }
 
 /// New rows with one secondary index, behind those that are there.
