@@ -189,7 +189,8 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
         }
         prev = token;
     }
-    let cacheable = lifter.cacheable && prev.tok != Tok::Eof && !lexer.version_comment;
+    // What a version comment holds is tokens like others. One that goes on behind the statement's end is left to the parser.
+    let cacheable = lifter.cacheable && prev.tok != Tok::Eof && !lexer.is_in_comment();
     Fingerprint { hash: (u128::from(hasher.a) << 64) | u128::from(hasher.b), cacheable, rest: lexer.pos }
 }
 

@@ -102,8 +102,6 @@ pub(crate) struct Lexer<'a> {
     pub pos: usize,
     pub mode: SqlMode,
     in_version_comment: bool,
-    /// A version comment was seen: the text means different things to different versions.
-    pub version_comment: bool,
     after_dot: bool,
     after_name: bool,
 }
@@ -149,7 +147,7 @@ fn is_word(b: u8) -> bool {
 
 impl<'a> Lexer<'a> {
     pub(crate) fn new(sql: &'a [u8], mode: SqlMode) -> Lexer<'a> {
-        Lexer { sql, pos: 0, mode, in_version_comment: false, version_comment: false, after_dot: false, after_name: false }
+        Lexer { sql, pos: 0, mode, in_version_comment: false, after_dot: false, after_name: false }
     }
 
     /// Whether the text is inside of a version comment.
@@ -482,7 +480,6 @@ impl<'a> Lexer<'a> {
                 let digits = self.digits_end(body).min(body + 6) - body;
                 let wanted =
                     if digits >= 5 { self.sql[body..body + digits].iter().fold(0, |n, &d| n * 10 + u32::from(d - b'0')) } else { 0 };
-                self.version_comment = true;
                 if wanted <= VERSION && !self.in_version_comment {
                     self.in_version_comment = true;
                     self.pos = if digits >= 5 { body + digits } else { body };

@@ -52,6 +52,13 @@ fn literals_of_one_kind_share_a_plan() {
     check_differ("SELECT /*+ x */ a FROM t", "SELECT a FROM t");
     check_differ("SELECT a FROM t WHERE b IN (1)", "SELECT a FROM t WHERE b IN (1,2)");
     check_differ("SELECT ab FROM t", "SELECT a b FROM t");
+    // What a comment with a version holds is text like other text, or none.
+    check_same("SELECT a FROM t WHERE b = 1 /*!50000 AND c = 'x' */", "SELECT a FROM t WHERE b = 2 AND c = 'y'");
+    check_same("SELECT /*! STRAIGHT_JOIN */ a FROM t WHERE b = 1", "SELECT /*! STRAIGHT_JOIN */ a FROM t WHERE b = 2");
+    check_same("SELECT a FROM t WHERE b = 1 /*!99999 nonsense */", "SELECT a FROM t WHERE b = 2");
+    check_differ("SELECT /*! STRAIGHT_JOIN */ a FROM t", "SELECT a FROM t");
+    check_differ("SELECT a FROM t WHERE b = 1 /*! + 1 */", "SELECT a FROM t WHERE b = 1");
+    check_differ("SELECT a /*! + 1 */ FROM t", "SELECT a + 1 FROM t");
     let mut params = Vec::new();
     let sql = b"SELECT a FROM t WHERE b = \"x\"";
     assert_ne!(fingerprint(sql, SqlMode::default(), &mut params).hash, fingerprint(sql, SqlMode::ANSI_QUOTES, &mut params).hash);
@@ -70,6 +77,7 @@ fn what_is_lifted() {
     check_lifted("SELECT (SELECT 1 FROM u WHERE a = 2) FROM t WHERE b = (SELECT 3 FROM v WHERE c = 4)", &["4"]);
     check_lifted("SELECT a FROM t JOIN u ON t.a = 5 AND EXTRACT(YEAR FROM b) = 6", &["5", "6"]);
     check_lifted("REPLACE INTO t VALUES (1)", &["1"]);
+    check_lifted("SELECT /*! STRAIGHT_JOIN */ a FROM t WHERE b = /*!50000 1 + */ 2 /*!99999 + 3 */", &["1", "2"]);
     check_lifted("SELECT a FROM t WHERE 1=1 AND b = 5", &["5"]);
     check_lifted("SELECT a FROM t JOIN u ON 1 = 1 WHERE 1 AND b = 5", &["5"]);
     check_lifted("UPDATE t SET a = 7 WHERE 1 LIMIT 3", &["7", "3"]);
@@ -151,7 +159,7 @@ fn what_is_not_cacheable() {
         ";",
         "BEGIN",
         "SET a = 1",
-        "SELECT 1 /*! + 1 */",
+        "SELECT a FROM t /*! ; SELECT 1 */",
         "SELECT a FROM t WHERE b = ?",
         "SELECT a FROM t WHERE b = 'x' 'y'",
         "SELECT a FROM t WHERE b = 0x41",
