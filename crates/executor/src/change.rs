@@ -24,11 +24,8 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use types::Value;
 
-/// By so much a row may grow before its buffer does.
-const GROWTH_BYTES: usize = 32;
-
-/// A change that waits for the end of the read: row bytes, key, new values.
-type Pending = (Value, Value, Vec<Value>);
+/// A change that waits for the end of the read: key, new values.
+type Pending = (Value, Vec<Value>);
 
 /// How far an UPDATE is with one of its targets.
 #[derive(Default)]
@@ -56,8 +53,7 @@ impl<'a> Exec<'a> {
         let several = update.targets.len() > 1 || !matches!(update.input, planner::plan::Node::Table(_) | planner::plan::Node::Sort { .. });
         let read = self.run(&update.input, &mut |x| {
             for (n, (target, Progress { met, pending })) in update.targets.iter().zip(&mut progress).enumerate() {
-                let row = x.hand_over(target.row_slot, several);
-                let key = x.hand_over(target.row_slot + 1, several);
+                let key = x.hand_over(target.key_slot, several);
                 let Value::Bytes(key_bytes) = &key else { continue };
                 if several && !insert_key(met, key_bytes)? {
                     continue;
@@ -65,7 +61,7 @@ impl<'a> Exec<'a> {
                 changes.matched += 1;
                 let seen = update.shown.map(|first| &update.targets[first]).zip(shown.as_ref());
                 let values = match seen {
-                    Some((first, (key, row))) if x.get(first.row_slot + 1) == key => {
+                    Some((first, (key, row))) if x.get(first.key_slot) == key => {
                         let slots = first.first_slot as usize..first.first_slot as usize + row.len();
                         x.keeping(slots.clone(), |x| {
                             x.frame[slots].clone_from_slice(row);
@@ -87,12 +83,12 @@ impl<'a> Exec<'a> {
                     shown = Some((key.clone(), values.clone()));
                 }
                 if update.buffered {
-                    let bytes = crate::memory::value_bytes(&row) + values.iter().map(crate::memory::value_bytes).sum::<usize>();
+                    let bytes = crate::memory::value_bytes(&key) + values.iter().map(crate::memory::value_bytes).sum::<usize>();
                     x.memory.take(bytes + 64)?;
                     ::memory::reserve(pending, 1)?;
-                    pending.push((row, key, values));
+                    pending.push((key, values));
                 } else {
-                    x.write_update(target, &row, &key, values, update.ignore, &mut changes)?;
+                    x.write_update(target, &key, values, update.ignore, &mut changes)?;
                 }
             }
             left -= 1;
@@ -108,9 +104,9 @@ impl<'a> Exec<'a> {
     /// Writes one table after the other.
     fn write_pending(&mut self, update: &'a Update, progress: Vec<Progress>, changes: &mut Changes) -> Result<()> {
         for (target, Progress { pending, .. }) in update.targets.iter().zip(progress) {
-            for (row, key, values) in pending {
+            for (key, values) in pending {
                 self.tick()?;
-                self.write_update(target, &row, &key, values, update.ignore, changes)?;
+                self.write_update(target, &key, values, update.ignore, changes)?;
             }
         }
         Ok(())
@@ -185,7 +181,6 @@ impl<'a> Exec<'a> {
     fn write_update(
         &mut self,
         target: &'a UpdateTarget,
-        row: &Value,
         key: &Value,
         values: Vec<Value>,
         ignore: bool,
@@ -193,8 +188,8 @@ impl<'a> Exec<'a> {
     ) -> Result<()> {
         let plan = self.plan;
         let entry = &plan.tables[target.table as usize];
-        let (Value::Bytes(row), Value::Bytes(key)) = (row, key) else { return Err(internal("row without bytes")) };
-        let mut bytes = Vec::with_capacity(row.len() + GROWTH_BYTES);
+        let Value::Bytes(key) = key else { return Err(internal("row without a key")) };
+        let mut bytes = Vec::with_capacity(values.iter().map(crate::memory::value_bytes).sum());
         entry.storage.layout().encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
         // The counter moves with an update, too, so that the next insert does not meet the row.
         if let Some(at) = entry.def.auto_increment_column()
@@ -301,7 +296,7 @@ impl<'a> Exec<'a> {
         let mut pending: Vec<(usize, Value)> = Vec::new();
         self.run(&delete.input, &mut |x| {
             for (n, target) in delete.targets.iter().enumerate() {
-                let key = x.get(target.row_slot + 1).clone();
+                let key = x.get(target.key_slot).clone();
                 let Value::Bytes(key_bytes) = &key else { continue };
                 if single {
                     changes.affected += u64::from(x.delete_target(target.table, key_bytes, delete.ignore)?);

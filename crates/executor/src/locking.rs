@@ -45,7 +45,7 @@ impl<'a> Exec<'a> {
         let stops_early = *self.stops_early.get_or_insert_with(|| stops_early(plan));
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         let gives_back = session.gives_back();
-        if self.passes_by && node.keep_row.is_some() && index_no == 0 && read == Read::Exclusive(Wait::Block) {
+        if self.passes_by && node.keep_key.is_some() && index_no == 0 && read == Read::Exclusive(Wait::Block) {
             read = Read::Exclusive(Wait::IfMatches);
         }
         let (mut size, size_max) = match (stops_early || gives_back && is_locked_elsewhere(plan, node.table), gives_back) {
@@ -144,7 +144,7 @@ impl<'a> Exec<'a> {
             }
             *at = row;
             let key = batch.key(row);
-            decode(batch.row(table, row)?, &node.columns, node.keep_row, key, &mut self.frame)?;
+            decode(batch.row(table, row)?, &node.columns, node.keep_key, key, &mut self.frame)?;
             if self.locked_row(node, key, batch.lock(row), next)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
@@ -164,7 +164,7 @@ impl<'a> Exec<'a> {
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         session.handler_counts().add(HandlerCall::ReadKey, 1);
         let frame = &mut self.frame;
-        let found = session.get_locking(table, key, read, |row| decode(row, &node.columns, node.keep_row, key, frame))?;
+        let found = session.get_locking(table, key, read, |row| decode(row, &node.columns, node.keep_key, key, frame))?;
         let Some((decoded, lock)) = found else { return Ok(Flow::Continue) };
         decoded?;
         self.locked_row(node, key, if lock == RowLock::Held { had } else { lock }, next)

@@ -194,7 +194,7 @@ impl<'a> Exec<'a> {
                             continue;
                         }
                     }
-                    None => decode(batch.row(table, i)?, reading.columns, node.keep_row, batch.key(i), &mut self.frame)?,
+                    None => decode(batch.row(table, i)?, reading.columns, node.keep_key, batch.key(i), &mut self.frame)?,
                 }
                 if self.satisfies(reading.filter)? && next(self)? == Flow::Stop {
                     self.batch = batch;
@@ -225,22 +225,21 @@ impl<'a> Exec<'a> {
         let table = &self.plan.tables[node.table as usize].storage;
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         let frame = &mut self.frame;
-        match session.get(table, key, Read::Snapshot, |row| decode(row, &node.columns, node.keep_row, key, frame))? {
+        match session.get(table, key, Read::Snapshot, |row| decode(row, &node.columns, node.keep_key, key, frame))? {
             Some(decoded) => decoded.map(|()| true),
             None => Ok(false),
         }
     }
 }
 
-/// Decodes the used columns of a row into the frame.
+/// Decodes the used columns of a row into the frame, and puts its key there if that is to be kept.
 #[inline]
 pub fn decode(row: RowRef<'_>, columns: &[(u32, Slot)], keep: Option<Slot>, key: &[u8], frame: &mut [Value]) -> Result<()> {
     for (column, slot) in columns {
         frame[*slot as usize] = row.value(*column as usize)?;
     }
     if let Some(slot) = keep {
-        frame[slot as usize] = Value::bytes(row.bytes());
-        frame[slot as usize + 1] = Value::bytes(key);
+        frame[slot as usize] = Value::bytes(key);
     }
     Ok(())
 }

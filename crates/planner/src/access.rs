@@ -181,11 +181,11 @@ impl<'t> TableRead<'t> {
             counted,
             total: counted.max(ROWS_MIN),
             wanted,
-            locks: relation.keep_row.is_some() || !matches!(relation.lock, crate::plan::LockMode::None),
+            locks: relation.keep_key.is_some() || !matches!(relation.lock, crate::plan::LockMode::None),
             sees_invisible,
             forced: relation.hints.iter().any(|(kind, indexes)| *kind == IndexHintKind::Force && !indexes.is_empty()),
             // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
-            all_rows_worth: if relation.keep_row.is_some() && context.safe_updates() { UNSAFE } else { 1.0 },
+            all_rows_worth: if relation.keep_key.is_some() && context.safe_updates() { UNSAFE } else { 1.0 },
             has_range: leading.any(|first| sargs.ranges_for(&[range_part(first)]).is_some()),
             tests: condition_cost::of_any(conditions),
         }

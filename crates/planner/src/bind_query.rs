@@ -274,7 +274,7 @@ impl<'c> Binder<'c> {
         block.filter.iter().for_each(|e| slots_of(e, &self.subplans, &mut read));
         block.from.iter().for_each(|tree| of_tree(tree, &self.subplans, &mut read));
         block.scope.relations.iter().for_each(|r| read.extend(r.source.outer_slots()));
-        for relation in block.scope.relations.iter_mut().filter(|r| matches!(r.source, Source::Base(_)) && r.keep_row.is_none()) {
+        for relation in block.scope.relations.iter_mut().filter(|r| matches!(r.source, Source::Base(_)) && r.keep_key.is_none()) {
             relation.slots.iter_mut().for_each(|slot| *slot = slot.filter(|slot| read.contains(slot)));
         }
     }

@@ -71,8 +71,8 @@ pub struct Relation {
     pub ways: Vec<crate::hints::WayHint>,
     /// Locking.
     pub lock: crate::plan::LockMode,
-    /// DML target: slot of the row's bytes.
-    pub keep_row: Option<Slot>,
+    /// DML target: slot of the row's primary key.
+    pub keep_key: Option<Slot>,
     /// Further slots for columns: where LATERAL relations read a DML target's, which got new slots.
     pub also: Vec<(u32, Slot)>,
     /// Columns that nothing but conditions reads, as far as an index might do without them.
@@ -113,7 +113,7 @@ impl Relation {
             batches: Default::default(),
             ways: Vec::new(),
             lock: crate::plan::LockMode::None,
-            keep_row: None,
+            keep_key: None,
             also: Vec::new(),
             only_tested: Vec::new(),
             of_view: false,

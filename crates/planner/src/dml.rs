@@ -65,13 +65,11 @@ impl Binder<'_> {
         }
     }
 
-    /// Has a relation keep its rows, locked: they are to be changed. Gives the slot of the row's bytes; the next one holds its key.
-    fn keep_row(&mut self, depth: usize, r: usize) -> Slot {
-        let ty = ColumnType::varchar(65_535, Collation::Binary);
-        let slot = self.new_slot(ty.clone());
-        self.new_slot(ty);
+    /// Has a relation keep the keys of its rows, which are locked: they are to be changed. Gives the slot of a row's key.
+    fn keep_key(&mut self, depth: usize, r: usize) -> Slot {
+        let slot = self.new_slot(ColumnType::varchar(65_535, Collation::Binary));
         let relation = &mut self.scopes[depth].relations[r];
-        relation.keep_row = Some(slot);
+        relation.keep_key = Some(slot);
         relation.lock = LockMode::Exclusive(LockWait::Block);
         self.locks = true;
         self.changes_read_rows = true;
@@ -112,7 +110,7 @@ impl Binder<'_> {
         let mut group = self.build_group(&mut relations, trees, filter, self.hints.fixed_order);
         group.hints = std::mem::take(&mut self.scope().join_hints);
         self.plan_waiting(&mut relations, &mut group)?;
-        group.keep_rows(&relations);
+        group.keep_keys(&relations);
         let wanted = Wanted { order: &order, limit: limit.as_ref().map(|_| 1000.0), sort_cost: 0.3 };
         let planned = self.plan_group(&relations, &group, &BTreeSet::new(), (!order.is_empty()).then_some(wanted))?;
         let mut node = planned.node;

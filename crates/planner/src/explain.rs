@@ -42,8 +42,8 @@ pub fn traditional(plan: &Plan) -> Vec<Vec<Value>> {
                 out.query(q, 1, kind_of(&q.root));
             }
         }
-        Body::Update(u) => out.change(&u.input, "UPDATE", u.targets.iter().map(|target| target.row_slot).collect(), kind_of(&u.input)),
-        Body::Delete(d) => out.change(&d.input, "DELETE", d.targets.iter().map(|target| target.row_slot).collect(), kind_of(&d.input)),
+        Body::Update(u) => out.change(&u.input, "UPDATE", u.targets.iter().map(|target| target.key_slot).collect(), kind_of(&u.input)),
+        Body::Delete(d) => out.change(&d.input, "DELETE", d.targets.iter().map(|target| target.key_slot).collect(), kind_of(&d.input)),
     }
     for (n, s) in plan.subplans.iter().enumerate() {
         if matches!(s.query.root, Node::Empty) {
@@ -225,7 +225,7 @@ impl Rows<'_> {
     fn table(&mut self, t: &TableNode, id: u64, kind: &str, mut extra: Vec<String>) {
         let def = &self.plan.tables[t.table as usize].def;
         let kind = match &self.changed {
-            Some((word, targets)) if t.keep_row.is_some_and(|slot| targets.contains(&slot)) => word,
+            Some((word, targets)) if t.keep_key.is_some_and(|slot| targets.contains(&slot)) => word,
             _ => kind,
         };
         let index_name = |i: u32| def.indexes[i as usize].name.clone();

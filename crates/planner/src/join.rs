@@ -119,21 +119,21 @@ impl Item {
     /// Whether rows of it are locked, or kept to be changed: only those that are asked for may be read then.
     fn is_locked(&self, relations: &[Relation]) -> bool {
         match &self.kind {
-            ItemKind::Relation(r) => relations[*r].lock != LockMode::None || relations[*r].keep_row.is_some(),
+            ItemKind::Relation(r) => relations[*r].lock != LockMode::None || relations[*r].keep_key.is_some(),
             ItemKind::Nest(group) => group.items.iter().any(|item| item.is_locked(relations)),
         }
     }
 }
 
 impl Group {
-    /// Rows that are kept travel in slots of their own. They belong to all nests around the relation, too: where such a nest has no partner there is no row.
+    /// The keys of rows that are to be changed travel in slots of their own. They belong to all nests around the relation, too: where such a nest has no partner there is no row.
     /// The slots.
-    pub fn keep_rows(&mut self, relations: &[Relation]) -> Vec<Slot> {
+    pub fn keep_keys(&mut self, relations: &[Relation]) -> Vec<Slot> {
         let mut all = Vec::new();
         for item in &mut self.items {
             let kept = match &mut item.kind {
-                ItemKind::Relation(r) => relations[*r].keep_row.into_iter().flat_map(|slot| [slot, slot + 1]).collect(),
-                ItemKind::Nest(nest) => nest.keep_rows(relations),
+                ItemKind::Relation(r) => relations[*r].keep_key.into_iter().collect(),
+                ItemKind::Nest(nest) => nest.keep_keys(relations),
             };
             item.slots.extend(&kept);
             all.extend(kept);
@@ -255,7 +255,7 @@ impl<'c> Binder<'c> {
     fn asks_for_missing(&self, relations: &[Relation], right: &JoinTree, on: &[Expr], conjuncts: &mut Vec<Expr>) -> bool {
         let JoinTree::Relation(r) = *right else { return false };
         let relation = &relations[r];
-        if relation.lock != LockMode::None || relation.keep_row.is_some() || !matches!(relation.source, Source::Base(_)) {
+        if relation.lock != LockMode::None || relation.keep_key.is_some() || !matches!(relation.source, Source::Base(_)) {
             return false;
         }
         let compared = null_rejected(on);
@@ -586,7 +586,7 @@ impl<'c> Binder<'c> {
         let (Some(index), Some(ranges)) = (path.index, &path.ranges) else { return None };
         // A row that is looked up by its whole primary key is tested as it comes, and one that is locked is needed.
         let is_looked_up = index == 0 && path.unique && ranges.single;
-        if is_looked_up || !ranges.left.contains(&true) || relation.lock != LockMode::None || relation.keep_row.is_some() {
+        if is_looked_up || !ranges.left.contains(&true) || relation.lock != LockMode::None || relation.keep_key.is_some() {
             return None;
         }
         let read = self.read_where_exact(relation, conditions, ranges);
@@ -646,7 +646,7 @@ impl<'c> Binder<'c> {
                     filtered: (share * 100.0).clamp(0.0, 100.0),
                     possible,
                     rows_hint: None,
-                    keep_row: relation.keep_row,
+                    keep_key: relation.keep_key,
                     key_batches: KeyBatches::ByCost,
                 })))
             }

@@ -66,7 +66,7 @@ impl Binder<'_> {
         let mut candidates: Vec<Candidate> = Vec::new();
         for (number, relation) in relations.iter().enumerate() {
             let Source::Base(table) = relation.source else { continue };
-            if relation.lock != LockMode::None || relation.keep_row.is_some() {
+            if relation.lock != LockMode::None || relation.keep_key.is_some() {
                 continue;
             }
             let entry = &self.tables[table as usize];

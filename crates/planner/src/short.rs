@@ -258,7 +258,7 @@ fn short_range(
         _ => return None,
     };
     let ready = |e: &Option<Expr>| e.as_ref().is_none_or(stands_ready);
-    if t.keep_row.is_some() || !t.filter_is_ranges || !is_of_values(spec) || limit.is_some_and(|l| !ready(&l.count) || !ready(&l.offset)) {
+    if t.keep_key.is_some() || !t.filter_is_ranges || !is_of_values(spec) || limit.is_some_and(|l| !ready(&l.count) || !ready(&l.offset)) {
         return None;
     }
     let storage = &plan.tables[t.table as usize].storage;

@@ -101,14 +101,14 @@ fn limited<'a>(q: &ast::Query<'a>, rows_max: u64) -> ast::Query<'a> {
 
 /// Whether an UPDATE or DELETE without LIMIT finds the rows of one of its targets by reading all of them.
 fn changes_unsafely(body: &Body) -> bool {
-    let (input, row_slots): (&Node, Vec<Slot>) = match body {
-        Body::Update(update) if update.limit.is_none() => (&update.input, update.targets.iter().map(|t| t.row_slot).collect()),
-        Body::Delete(delete) if delete.limit.is_none() => (&delete.input, delete.targets.iter().map(|t| t.row_slot).collect()),
+    let (input, key_slots): (&Node, Vec<Slot>) = match body {
+        Body::Update(update) if update.limit.is_none() => (&update.input, update.targets.iter().map(|t| t.key_slot).collect()),
+        Body::Delete(delete) if delete.limit.is_none() => (&delete.input, delete.targets.iter().map(|t| t.key_slot).collect()),
         _ => return false,
     };
     let mut all_rows = false;
     input.for_each_table(&mut |table| {
-        let is_target = table.keep_row.is_some_and(|slot| row_slots.contains(&slot));
+        let is_target = table.keep_key.is_some_and(|slot| key_slots.contains(&slot));
         let finds = matches!(&table.access, Access::Index { ranges, .. } if ranges.is_some());
         all_rows |= is_target && !finds;
     });

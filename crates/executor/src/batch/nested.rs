@@ -92,7 +92,7 @@ impl<'a> Exec<'a> {
             && self.kernels
             && table.lock == LockMode::None
             && self.plain_read == Read::Snapshot
-            && table.keep_row.is_none()
+            && table.keep_key.is_none()
             && points(table).is_some()
             && (self.prefers_batches(outer) || table.key_batches == KeyBatches::Always || table.rows >= FOUND_MIN)
     }

@@ -95,7 +95,7 @@ pub(super) fn written_slots(node: &Node, out: &mut Vec<Slot>) {
         Node::Unit | Node::Empty => {}
         Node::Table(table) => {
             out.extend(table.columns.iter().map(|(_, slot)| *slot));
-            out.extend(table.keep_row.into_iter().flat_map(|slot| [slot, slot + 1]));
+            out.extend(table.keep_key);
         }
         Node::Virtual(table) => out.extend(table.columns.iter().map(|(_, slot)| *slot)),
         Node::JsonTable(table) => out.extend(table.slots.iter().flatten()),

@@ -27,7 +27,7 @@ impl<'a> Exec<'a> {
         many && node.rows >= ROWS_MIN
             && node.lock == LockMode::None
             && self.plain_read == Read::Snapshot
-            && node.keep_row.is_none()
+            && node.keep_key.is_none()
             // Entries are asked one by one.
             && node.key_filter.is_none()
             && !self.plan.volatile

@@ -185,7 +185,7 @@ fn is_replaceable(t: &TableNode) -> bool {
         Access::Index { unique, first_only, .. } => !unique && !first_only,
         Access::Merge { .. } => false,
     };
-    reads_many && t.lock == LockMode::None && t.keep_row.is_none()
+    reads_many && t.lock == LockMode::None && t.keep_key.is_none()
 }
 
 /// What the rows cost that are read now, by half: they come in batches.

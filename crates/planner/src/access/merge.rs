@@ -53,7 +53,7 @@ impl Binder<'_> {
         // Who leaves locked rows out wants few of many: rows that are gathered first would be locked for nobody.
         let skips_locked = matches!(relation.lock, LockMode::Share(LockWait::SkipLocked) | LockMode::Exclusive(LockWait::SkipLocked));
         // To `sql_safe_updates` several indexes are none.
-        let refused = relation.keep_row.is_some() && self.context.safe_updates();
+        let refused = relation.keep_key.is_some() && self.context.safe_updates();
         if !on(Switch::IndexMerge) || skips_locked || refused {
             return None;
         }

@@ -23,7 +23,7 @@ impl Binder<'_> {
         let hinted = !of.relation.ways.is_empty() || !of.relation.hints.is_empty();
         let pays = least > 2.0 * GROUP_COST || hinted;
         // To `sql_safe_updates` it finds no rows by a key.
-        let refused = of.relation.keep_row.is_some() && self.context.safe_updates();
+        let refused = of.relation.keep_key.is_some() && self.context.safe_updates();
         pays && !refused && !of.conditions.is_empty() && of.entry.def.indexes[no as usize].parts.len() > 1 && wants(no)
     }
 

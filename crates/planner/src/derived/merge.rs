@@ -82,7 +82,7 @@ impl Binder<'_> {
             && !block.scope.volatile
             && block.scope.outer.is_empty()
             && block.scope.join_hints.is_empty()
-            && block.scope.relations.iter().all(|r| r.lock == LockMode::None && r.keep_row.is_none())
+            && block.scope.relations.iter().all(|r| r.lock == LockMode::None && r.keep_key.is_none())
             && block.items.iter().all(|(e, _)| settled(e))
             && block.filter.iter().all(settled)
             && block.from.iter().all(|tree| tree.all_on(&mut |on| on.iter().all(settled)))

@@ -56,10 +56,10 @@ impl Binder<'_> {
                 return Err(codes::non_updatable_table(alias, "DELETE"));
             };
             self.access_deleted(depth, r);
-            let row_slot = self.keep_row(depth, r);
+            let key_slot = self.keep_key(depth, r);
             let (name, _) = self.target_view(depth, r);
             self.changed.push((self.tables[table as usize].def.id, name));
-            targets.push(DeleteTarget { table, row_slot });
+            targets.push(DeleteTarget { table, key_slot });
         }
         let mut filter = self.where_clause(d.filter)?;
         self.refuse_changed_in_on()?;

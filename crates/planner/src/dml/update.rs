@@ -84,11 +84,11 @@ impl Binder<'_> {
             };
             let entry = self.tables[table as usize].clone();
             let first_slot = self.target_slots(depth, *r);
-            let row_slot = self.keep_row(depth, *r);
+            let key_slot = self.keep_key(depth, *r);
             let (name, check) = self.target_view(depth, *r);
             self.changed.push((entry.def.id, name));
             let rules = self.rules_with(&entry, check)?;
-            targets.push(UpdateTarget { table, first_slot, set: Vec::new(), row_slot, rules, shared: false });
+            targets.push(UpdateTarget { table, first_slot, set: Vec::new(), key_slot, rules, shared: false });
         }
         for (r, c, a) in resolved {
             self.access_assigned(depth, r, c as usize);
@@ -213,7 +213,7 @@ fn moves_rows_of(t: &TableNode, targets: &[UpdateTarget], b: &Binder<'_>) -> boo
 /// The target that is shown to those behind it ([`Update::shown`]): MySQL changes the rows of such a table as it meets them.
 fn shown_target(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> Option<usize> {
     let first = first_table(input)?;
-    let at = targets.iter().position(|target| first.keep_row == Some(target.row_slot))?;
+    let at = targets.iter().position(|target| first.keep_key == Some(target.key_slot))?;
     let (target, behind) = (&targets[at], &targets[at + 1..]);
     let changed: Vec<Slot> = target.set.iter().map(|(column, _)| target.first_slot + column).collect();
     let reads = |e: &Expr| {

@@ -39,13 +39,13 @@ pub fn json(plan: &Plan) -> String {
             Json::Object(block)
         }
         Body::Update(u) => {
-            let targets = u.targets.iter().map(|target| target.row_slot).collect();
+            let targets = u.targets.iter().map(|target| target.key_slot).collect();
             let mut block = writer.change(&u.input, "update", targets);
             let values = u.targets.iter().flat_map(|target| &target.set).map(|(_, e)| e);
             writer.subqueries("update_value_subqueries", values, &mut block);
             Json::Object(block)
         }
-        Body::Delete(d) => Json::Object(writer.change(&d.input, "delete", d.targets.iter().map(|target| target.row_slot).collect())),
+        Body::Delete(d) => Json::Object(writer.change(&d.input, "delete", d.targets.iter().map(|target| target.key_slot).collect())),
     };
     let mut out = String::new();
     Json::Object(vec![("query_block", block)]).print(0, &mut out);
@@ -331,7 +331,7 @@ impl<'p> Writer<'p> {
         let def = &self.plan.tables[t.table as usize].def;
         let index_name = |i: u32| text(&def.indexes[i as usize].name);
         let mut members = Vec::new();
-        if t.keep_row.is_some_and(|slot| self.targets.1.contains(&slot)) {
+        if t.keep_key.is_some_and(|slot| self.targets.1.contains(&slot)) {
             members.push((self.targets.0, Json::Bool(true)));
         }
         members.push(("table_name", text(&*t.alias)));

@@ -27,5 +27,5 @@ fn fetches_rows_of_keys(table: &TableNode) -> bool {
     let Access::Index { index, ranges: Some(spec), backward: false, first_only: false, .. } = &table.access else { return false };
     let [prefix] = spec.any.as_slice() else { return false };
     let keys = prefix.interval.is_none() && !prefix.points.is_empty() && prefix.points.iter().all(|point| point.len() == 1);
-    *index != 0 && keys && !table.is_covering() && table.keep_row.is_none()
+    *index != 0 && keys && !table.is_covering() && table.keep_key.is_none()
 }

@@ -74,7 +74,7 @@ pub enum InsertColumn {
 /// UPDATE.
 #[derive(Debug)]
 pub struct Update {
-    /// Finds the rows; the target tables' nodes have `keep_row`.
+    /// Finds the rows; the target tables' nodes have `keep_key`.
     pub input: Node,
     /// Targets.
     pub targets: Vec<UpdateTarget>,
@@ -97,8 +97,8 @@ pub struct UpdateTarget {
     pub first_slot: Slot,
     /// (column, new value), in the order written; later ones see earlier ones' results.
     pub set: Vec<(u32, Expr)>,
-    /// Slot of the row's bytes; the next slot holds its key.
-    pub row_slot: Slot,
+    /// Slot of the row's primary key.
+    pub key_slot: Slot,
     /// What the table's definition computes and asks of the changed row.
     pub rules: Option<Box<RowRules>>,
     /// Another target is the same table, under another name: a row may be changed by both.
@@ -108,7 +108,7 @@ pub struct UpdateTarget {
 /// DELETE.
 #[derive(Debug)]
 pub struct Delete {
-    /// Finds the rows; the target tables' nodes have `keep_row`.
+    /// Finds the rows; the target tables' nodes have `keep_key`.
     pub input: Node,
     /// Targets.
     pub targets: Vec<DeleteTarget>,
@@ -125,6 +125,6 @@ pub struct Delete {
 pub struct DeleteTarget {
     /// Position in [`Plan::tables`](super::Plan::tables).
     pub table: u32,
-    /// Slot of the row's bytes; the next slot holds its key.
-    pub row_slot: Slot,
+    /// Slot of the row's primary key.
+    pub key_slot: Slot,
 }

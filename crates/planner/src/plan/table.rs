@@ -61,8 +61,8 @@ pub struct TableNode {
     pub possible: Vec<u32>,
     /// Stop after this many rows have passed (LIMIT pushed down); a hint for batch sizes.
     pub rows_hint: Option<u64>,
-    /// DML target: the row's bytes go into this slot and its primary key into the next one.
-    pub keep_row: Option<Slot>,
+    /// DML target: the row's primary key goes into this slot.
+    pub keep_key: Option<Slot>,
     /// Where it is looked up for each row of a nested loop: whether many of them may be looked up together.
     pub key_batches: KeyBatches,
 }
