@@ -2,6 +2,7 @@
 
 pub(crate) mod auto_increment;
 pub(crate) mod duplicate;
+pub(crate) mod in_place;
 pub(crate) mod insert;
 pub(crate) mod load;
 pub(crate) mod placed;
@@ -46,6 +47,9 @@ impl<'a> Exec<'a> {
         let mut left = self.rows_max(update.limit.as_ref())?;
         if left == 0 {
             return Ok(changes);
+        }
+        if let Some(reads) = &update.in_place {
+            return self.update_in_place(update, reads, left);
         }
         let mut progress: Vec<Progress> = update.targets.iter().map(|_| Progress::default()).collect();
         // Of the target that is shown to those behind it: the key of the row that was met last, and what that becomes.

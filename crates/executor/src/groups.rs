@@ -97,17 +97,17 @@ impl<'a> Exec<'a> {
             let Some(prefix) = prefix else {
                 // No group is left, or each row is a group's.
                 let reads = locks_between || !skips;
-                let flow = if reads { x.scan(node, index_no, rest.clone(), false, node.reading(false), next)? } else { Flow::Continue };
+                let flow = if reads { x.scan(node, index_no, rest.clone(), false, false, next)? } else { Flow::Continue };
                 return Ok((flow == Flow::Stop).then_some((Vec::new(), flow)));
             };
             let between = KeyRange { lower: rest.lower.clone(), upper: prefix.clone() };
             let mut flow = Flow::Continue;
             if locks_between && !between.is_empty() {
-                flow = x.scan(node, index_no, between, false, node.reading(false), next)?;
+                flow = x.scan(node, index_no, between, false, false, next)?;
             }
             for range in &within {
                 if flow == Flow::Continue {
-                    flow = x.scan(node, index_no, in_group(&prefix, range), false, node.reading(false), next)?;
+                    flow = x.scan(node, index_no, in_group(&prefix, range), false, false, next)?;
                 }
             }
             Ok(Some((prefix, flow)))
@@ -185,7 +185,7 @@ impl<'a> Exec<'a> {
     ) -> Result<(bool, Flow)> {
         let (mut met, mut flow) = (false, Flow::Continue);
         for range in ranges {
-            self.scan(node, index_no, range, backward, node.reading(false), &mut |x| {
+            self.scan(node, index_no, range, backward, false, &mut |x| {
                 met = true;
                 flow = next(x)?;
                 Ok(if all { flow } else { Flow::Stop })

@@ -125,7 +125,7 @@ impl<'a> Exec<'a> {
             let key = found.key(*place);
             if flow == Flow::Continue {
                 self.tick()?;
-                flow = self.lookup_locked(node, key, place.lock, read, next)?;
+                flow = self.lookup_locked(node, node.reading_locked(false), key, place.lock, read, next)?;
             } else {
                 let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
                 session.give_back(&self.plan.tables[node.table as usize].storage, key, place.lock);

@@ -13,7 +13,7 @@ use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use crate::scan::{BATCH_FIRST, BATCH_MAX, decode};
 use engine::{Direction, HandlerCall, KeyRange, Read, RowBatch, RowLock, Scan, ScanState, Wait};
-use planner::plan::{Body, Delete, JoinKind, KeyFilter, Node, Plan, TableNode, Update};
+use planner::plan::{Body, Delete, JoinKind, KeyFilter, Node, Plan, Reading, TableNode, Update};
 use record::RestoreBuffer;
 
 /// Most rows of a batch where rows that do not pass are unlocked: until they are looked at they are locked for nothing.
@@ -31,9 +31,11 @@ impl<'a> Exec<'a> {
     }
 
     /// Reads a range of an index.
+    #[allow(clippy::too_many_arguments)] // those of `Exec::scan`, and what it found out
     pub(crate) fn scan_locking(
         &mut self,
         node: &'a TableNode,
+        reading: Reading<'a>,
         index_no: usize,
         range: KeyRange,
         direction: Direction,
@@ -68,7 +70,7 @@ impl<'a> Exec<'a> {
                 session.deal_with(&mut batch, is_locked_once(plan, node.table));
             }
             let mut at = 0;
-            let flow = self.deal_with_rows(node, &batch, &mut at, is_ahead, next);
+            let flow = self.deal_with_rows(node, reading, &batch, &mut at, is_ahead, next);
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let was_let_go = is_ahead && session.dealt_with(&mut batch, flow.is_err());
             if !matches!(flow, Ok(Flow::Continue)) {
@@ -130,6 +132,7 @@ impl<'a> Exec<'a> {
     fn deal_with_rows(
         &mut self,
         node: &'a TableNode,
+        reading: Reading<'a>,
         batch: &RowBatch,
         at: &mut usize,
         is_ahead: bool,
@@ -144,8 +147,8 @@ impl<'a> Exec<'a> {
             }
             *at = row;
             let key = batch.key(row);
-            decode(batch.row(table, row)?, &node.columns, node.keep_key, key, &mut self.frame)?;
-            if self.locked_row(node, key, batch.lock(row), next)? == Flow::Stop {
+            decode(batch.row(table, row)?, reading.columns, node.keep_key, key, &mut self.frame)?;
+            if self.locked_row(node, reading, key, batch.lock(row), next)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
@@ -153,26 +156,48 @@ impl<'a> Exec<'a> {
     }
 
     /// Reads the row of a whole primary key.
-    pub(crate) fn lookup_locking(&mut self, node: &'a TableNode, key: &[u8], read: Read, next: Next<'_, 'a>) -> Result<Flow> {
-        self.lookup_locked(node, key, RowLock::Held, read, next)
+    pub(crate) fn lookup_locking(
+        &mut self,
+        node: &'a TableNode,
+        reading: Reading<'a>,
+        key: &[u8],
+        read: Read,
+        next: Next<'_, 'a>,
+    ) -> Result<Flow> {
+        self.lookup_locked(node, reading, key, RowLock::Held, read, next)
     }
 
     /// [`Exec::lookup_locking`] of a row that this statement may have locked before: `had` says how.
-    pub(crate) fn lookup_locked(&mut self, node: &'a TableNode, key: &[u8], had: RowLock, read: Read, next: Next<'_, 'a>) -> Result<Flow> {
+    pub(crate) fn lookup_locked(
+        &mut self,
+        node: &'a TableNode,
+        reading: Reading<'a>,
+        key: &[u8],
+        had: RowLock,
+        read: Read,
+        next: Next<'_, 'a>,
+    ) -> Result<Flow> {
         let plan = self.plan;
         let table = &plan.tables[node.table as usize].storage;
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         session.handler_counts().add(HandlerCall::ReadKey, 1);
         let frame = &mut self.frame;
-        let found = session.get_locking(table, key, read, |row| decode(row, &node.columns, node.keep_key, key, frame))?;
+        let found = session.get_locking(table, key, read, |row| decode(row, reading.columns, node.keep_key, key, frame))?;
         let Some((decoded, lock)) = found else { return Ok(Flow::Continue) };
         decoded?;
-        self.locked_row(node, key, if lock == RowLock::Held { had } else { lock }, next)
+        self.locked_row(node, reading, key, if lock == RowLock::Held { had } else { lock }, next)
     }
 
     /// Passes the row in the frame on, or gives its lock back.
-    fn locked_row(&mut self, node: &'a TableNode, key: &[u8], lock: RowLock, next: Next<'_, 'a>) -> Result<Flow> {
-        if !self.passes(node)? {
+    fn locked_row(
+        &mut self,
+        node: &'a TableNode,
+        reading: Reading<'a>,
+        key: &[u8],
+        lock: RowLock,
+        next: Next<'_, 'a>,
+    ) -> Result<Flow> {
+        if !self.satisfies(reading.filter)? {
             if lock == RowLock::New {
                 let plan = self.plan;
                 let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
@@ -182,7 +207,7 @@ impl<'a> Exec<'a> {
         }
         if lock == RowLock::Unlocked {
             // Wanted after all: wait for it, and see what it is then.
-            return self.lookup_locking(node, key, Read::Exclusive(Wait::Block), next);
+            return self.lookup_locking(node, reading, key, Read::Exclusive(Wait::Block), next);
         }
         next(self)
     }

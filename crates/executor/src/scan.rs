@@ -7,7 +7,7 @@ use engine::{Direction, HandlerCall, KeyRange, Read, Wait};
 use planner::expr::{Expr, ExprKind, Slot};
 use planner::func::Func;
 use planner::keys::{self, BoundValues, KeyRanges};
-use planner::plan::{Access, LockMode, LockWait, RangeSpec, Reading, TableNode};
+use planner::plan::{Access, LockMode, LockWait, RangeSpec, TableNode};
 use record::RowRef;
 use types::{LocalTime, Value};
 
@@ -66,9 +66,9 @@ impl<'a> Exec<'a> {
     /// Runs a table node.
     pub fn run_table(&mut self, node: &'a TableNode, next: Next<'_, 'a>) -> Result<Flow> {
         match &node.access {
-            Access::Full { backward, .. } => self.scan(node, 0, KeyRange::all(), *backward, node.reading(false), next),
+            Access::Full { backward, .. } => self.scan(node, 0, KeyRange::all(), *backward, false, next),
             Access::Index { index, ranges: None, backward, .. } => {
-                self.scan(node, *index as usize, KeyRange::all(), *backward, node.reading(false), next)
+                self.scan(node, *index as usize, KeyRange::all(), *backward, false, next)
             }
             Access::Index { index, ranges: Some(spec), backward, unique, .. } => {
                 let index_no = *index as usize;
@@ -85,9 +85,8 @@ impl<'a> Exec<'a> {
                 if *backward {
                     ranges.reverse();
                 }
-                let reading = node.reading(exact);
                 for range in ranges {
-                    if self.scan(node, index_no, range, *backward, reading, next)? == Flow::Stop {
+                    if self.scan(node, index_no, range, *backward, exact, next)? == Flow::Stop {
                         return Ok(Flow::Stop);
                     }
                 }
@@ -123,7 +122,7 @@ impl<'a> Exec<'a> {
 
     /// Whether the row in the frame passes a filter, if there is one.
     #[inline]
-    fn satisfies(&mut self, filter: Option<&'a Expr>) -> Result<bool> {
+    pub(crate) fn satisfies(&mut self, filter: Option<&'a Expr>) -> Result<bool> {
         match filter {
             None => Ok(true),
             Some(f) => self.is_true(f),
@@ -134,7 +133,7 @@ impl<'a> Exec<'a> {
         self.tick()?;
         let read = self.read_of(node.lock);
         if read != Read::Snapshot {
-            return self.lookup_locking(node, &key, read, next);
+            return self.lookup_locking(node, node.reading_locked(true), &key, read, next);
         }
         let at = node.id as usize;
         let state = &mut self.lookups[at];
@@ -150,14 +149,14 @@ impl<'a> Exec<'a> {
         if self.lookups[at].found && self.passes(node)? { next(self) } else { Ok(Flow::Continue) }
     }
 
-    /// Runs a table node over a range, of which `reading` tells what is read and tested; a locking read reads and tests all.
+    /// Runs a table node over a range; `exact`: it is one of those that hold the rows which the access asks for and no others.
     pub(crate) fn scan(
         &mut self,
         node: &'a TableNode,
         index_no: usize,
         range: KeyRange,
         backward: bool,
-        reading: Reading<'a>,
+        exact: bool,
         next: Next<'_, 'a>,
     ) -> Result<Flow> {
         let plan = self.plan;
@@ -165,8 +164,9 @@ impl<'a> Exec<'a> {
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let read = self.read_of(node.lock);
         if read != Read::Snapshot {
-            return self.scan_locking(node, index_no, range, direction, read, next);
+            return self.scan_locking(node, node.reading_locked(exact), index_no, range, direction, read, next);
         }
+        let reading = node.reading(exact);
         let mut size = node.rows_hint.map_or(BATCH_FIRST, |h| (h as usize).clamp(1, BATCH_MAX));
         let mut batch = std::mem::take(&mut self.batch);
         let mut state = None;

@@ -5,7 +5,6 @@ mod range;
 pub(crate) mod sorted_range;
 
 use crate::context::StatementContext;
-use crate::document::with_table;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
@@ -17,8 +16,6 @@ use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LockMode, Plan};
 use planner::short::{PointGet, PointWrite, ShortPlan};
-use record::RowRef;
-use smallvec::SmallVec;
 use types::Value;
 
 /// What a short plan runs with.
@@ -137,107 +134,18 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
             let mode = x.context.sql_mode();
             x.lenient = !mode.is_strict();
             x.null_lenient = x.lenient;
-            let result = point_update_row(&mut x, entry, write, target, &key);
+            x.count_calls(HandlerCall::ReadKey, 1);
+            let result = x.change_in_place(entry, target, &write.reads, &key, 1);
             x.finish(scratch);
-            result.map(Some)
+            result.map(|change| {
+                let mut changes = Changes::default();
+                changes.count(change);
+                Some(changes)
+            })
         }
     };
     scratch.key = key;
     Ok(outcome?.map(Outcome::Changes))
-}
-
-fn point_update_row<'a>(
-    x: &mut Exec<'a>,
-    entry: &'a TableEntry,
-    write: &PointWrite,
-    target: &'a planner::plan::UpdateTarget,
-    key: &[u8],
-) -> Result<Changes> {
-    let Some(session) = x.session.take() else { return Err(internal("engine in use")) };
-    let mut failed = None;
-    // What a duplicate key's message shows.
-    let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
-    let mut kept = Vec::new();
-    // The statement's expressions run under the row's latch: the planner lets only such through as neither wait nor read tables.
-    session.handler_counts().add(HandlerCall::ReadKey, 1);
-    let result = session.modify(&entry.storage, key, |row, out| match changed_row(x, entry, write, target, row, out) {
-        Ok(false) => Modify::Keep,
-        Ok(true) => {
-            if keeps_row {
-                kept.clone_from(out);
-            }
-            Modify::Replace
-        }
-        Err(e) => {
-            failed = Some(e);
-            Modify::Keep
-        }
-    });
-    x.session = Some(session);
-    if let Some(e) = failed {
-        return Err(e);
-    }
-    match result {
-        Ok(Modified::NotFound) => Ok(Changes::default()),
-        Ok(Modified::Replaced) => Ok(Changes { matched: 1, affected: 1, ..Changes::default() }),
-        Ok(_) => Ok(Changes { matched: 1, ..Changes::default() }),
-        Err(engine::Error::DuplicateKey { index_no }) => {
-            let mut values = Vec::new();
-            RowRef::new(entry.storage.layout(), &kept).values(&mut values)?;
-            Err(crate::change::duplicate::duplicate_entry(&entry.def, index_no, &values, &*x.context).into())
-        }
-        Err(e) => Err(e.into()),
-    }
-}
-
-/// Writes the new row to `out`; false when nothing changes.
-fn changed_row<'a>(
-    x: &mut Exec<'a>,
-    entry: &TableEntry,
-    write: &PointWrite,
-    target: &'a planner::plan::UpdateTarget,
-    row: RowRef<'_>,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
-    let (first, columns) = (target.first_slot as usize, &entry.def.columns);
-    for column in &write.reads {
-        x.frame[first + *column as usize] = row.value(*column as usize)?;
-    }
-    for (column, e) in &target.set {
-        let v = x.eval(e)?;
-        let own = target.first_slot + *column;
-        let v = x.store_assigned(v, e, own, &columns[*column as usize], 1).map_err(|e| with_table(e, &entry.def.name))?;
-        x.frame[first + *column as usize] = v;
-    }
-    let layout = entry.storage.layout();
-    let encode = |x: &Exec<'_>, changed: &[usize], out: &mut Vec<u8>| {
-        let changes: SmallVec<[(usize, &Value); 8]> = changed.iter().map(|column| (*column, &x.frame[first + *column])).collect();
-        out.clear();
-        layout.encode_changed(row, &changes, out).map_err(|e| internal(&format!("{e:?}")))
-    };
-    let mut changed: SmallVec<[usize; 8]> = target.set.iter().map(|(column, _)| *column as usize).collect();
-    encode(x, &changed, out)?;
-    let new = RowRef::new(layout, out);
-    let mut differs = false;
-    for column in &changed {
-        if !differs && !row.same_bytes(new, *column)? {
-            let set = &x.frame[first + *column];
-            differs = !matches!(set, Value::Json(_)) || !crate::document::are_equal(set, &row.value(*column)?, &*x.context);
-        }
-    }
-    if differs {
-        let set = changed.len();
-        for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.on_update_now) {
-            if !changed[..set].contains(&at) {
-                x.frame[first + at] = x.current_timestamp(column);
-                changed.push(at);
-            }
-        }
-        if changed.len() > set {
-            encode(x, &changed, out)?;
-        }
-    }
-    Ok(differs)
 }
 
 #[inline(never)]

@@ -1,6 +1,7 @@
 //! Binding of the statements that change rows: what INSERT, UPDATE and DELETE have in common.
 
 mod delete;
+pub(crate) mod in_place;
 mod insert;
 mod update;
 

@@ -647,6 +647,7 @@ impl<'c> Binder<'c> {
                     possible,
                     rows_hint: None,
                     keep_key: relation.keep_key,
+                    columns_tested: None,
                     key_batches: KeyBatches::ByCost,
                 })))
             }

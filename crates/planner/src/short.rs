@@ -135,35 +135,8 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
     match &plan.body {
         Body::Query(q) => query(plan, q),
         Body::Update(u) => {
-            let (Node::Table(t), [target], None, false) = (&u.input, u.targets.as_slice(), &u.limit, u.ignore) else { return None };
-            if target.rules.is_some() {
-                return None;
-            }
-            let key = point_key(plan, t)?;
-            let key_parts = &plan.tables[t.table as usize].def.indexes[0].parts;
-            let moves = target.set.iter().any(|(c, _)| key_parts.iter().any(|p| p.column == *c as usize));
-            let plain = target.set.iter().all(|(_, e)| {
-                !e.any(&mut |x| matches!(x.kind, ExprKind::Subquery(..) | ExprKind::AssignVariable(..) | ExprKind::NoDefault(_)))
-                    && !e.any(&mut |x| matches!(&x.kind, ExprKind::Func(f, _) if f.is_volatile()))
-            });
-            let mut reads = Vec::new();
-            for (_, e) in &target.set {
-                e.any(&mut |x| {
-                    if let ExprKind::Slot(s) = x.kind
-                        && !reads.contains(&s)
-                    {
-                        reads.push(s);
-                    }
-                    false
-                });
-            }
-            let reads = reads.into_iter().map(|s| s.checked_sub(target.first_slot)).collect::<Option<Vec<u32>>>()?;
-            let columns = plan.tables[t.table as usize].def.columns.len();
-            (plain && !moves && reads.iter().all(|c| (*c as usize) < columns)).then_some(ShortPlan::PointUpdate(PointWrite {
-                table: t.table,
-                key,
-                reads,
-            }))
+            let (Node::Table(t), Some(reads), None) = (&u.input, &u.in_place, &u.limit) else { return None };
+            Some(ShortPlan::PointUpdate(PointWrite { table: t.table, key: point_key(plan, t)?, reads: reads.clone() }))
         }
         Body::Delete(d) => {
             let (Node::Table(t), [_], None, false) = (&d.input, d.targets.as_slice(), &d.limit, d.ignore) else { return None };

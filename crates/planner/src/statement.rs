@@ -268,6 +268,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
     };
     plan.find_before_changing();
     plan.forget_needless_dives();
+    crate::dml::in_place::note(&mut plan);
     plan.short = short::recognise(&plan);
     Ok(plan)
 }

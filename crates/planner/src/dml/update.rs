@@ -49,7 +49,7 @@ impl Binder<'_> {
             hint_one(&mut input);
         }
         let shown = shown_target(&input, &targets, self);
-        Ok(Update { input, targets, buffered: (moved || multi) && !sorted, shown, limit, ignore: u.ignore })
+        Ok(Update { input, targets, buffered: (moved || multi) && !sorted, in_place: None, shown, limit, ignore: u.ignore })
     }
 
     /// The tables that an UPDATE changes, with what it assigns.

@@ -80,6 +80,8 @@ pub struct Update {
     pub targets: Vec<UpdateTarget>,
     /// Evaluate everything first, then change: needed when changes could move rows in the scanned index, or for joins.
     pub buffered: bool,
+    /// Each row may be changed where it lies, by its key: these columns are all that its new values are computed from.
+    pub in_place: Option<Vec<u32>>,
     /// The target whose new values the assignments to those behind it read: that of the table that the join begins with, where nothing else goes by them.
     pub shown: Option<usize>,
     /// LIMIT.

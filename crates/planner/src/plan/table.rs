@@ -63,6 +63,8 @@ pub struct TableNode {
     pub rows_hint: Option<u64>,
     /// DML target: the row's primary key goes into this slot.
     pub keep_key: Option<Slot>,
+    /// DML target whose rows are changed where they lie ([`Update::in_place`](super::Update::in_place)): so many of `columns`, the first ones, are read, for the condition.
+    pub columns_tested: Option<usize>,
     /// Where it is looked up for each row of a nested loop: whether many of them may be looked up together.
     pub key_batches: KeyBatches,
 }
@@ -101,6 +103,18 @@ impl TableNode {
             },
             None => Reading { columns: &self.columns, cover: self.cover.as_deref(), filter: self.filter.as_ref() },
         }
+    }
+
+    /// The same of a read that locks: it needs the rows, but tests nothing in exact ranges that say the whole condition.
+    #[inline]
+    pub fn reading_locked(&self, exact: bool) -> Reading<'_> {
+        let filter = if exact && self.filter_is_ranges { None } else { self.filter.as_ref() };
+        let columns = match self.columns_tested {
+            None => self.columns.len(),
+            Some(_) if filter.is_none() => 0,
+            Some(tested) => tested,
+        };
+        Reading { columns: &self.columns[..columns], cover: None, filter }
     }
 
     /// Whether rows are not fetched, at least where the ranges come out exact.

@@ -1,0 +1,145 @@
+//! Rows that an UPDATE changes where they lie: what they become is computed under the row's latch, from the columns that its expressions read, and everything
+//! else is copied as it is stored. When that may be done the planner says (`planner::plan::Update::in_place`); `short.rs` does it to the row of a key.
+
+use crate::change::duplicate::duplicate_entry;
+use crate::document::{are_equal, with_table};
+use crate::errors::internal;
+use crate::exec::Exec;
+use crate::execute::Changes;
+use crate::run::{Flow, Result};
+use catalog::TableEntry;
+use engine::{Modified, Modify};
+use planner::plan::{Update, UpdateTarget};
+use record::RowRef;
+use smallvec::SmallVec;
+use types::Value;
+
+/// What became of the row of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// There is none.
+    NotFound,
+    /// It is what the statement makes of it.
+    Same,
+    Changed,
+}
+
+impl Changes {
+    /// Counts a row.
+    pub(crate) fn count(&mut self, change: Change) {
+        self.matched += u64::from(change != Change::NotFound);
+        self.affected += u64::from(change == Change::Changed);
+    }
+}
+
+impl<'a> Exec<'a> {
+    /// Changes the rows that are read, which are locked by then; at most `rows_max`.
+    pub(crate) fn update_in_place(&mut self, update: &'a Update, reads: &'a [u32], rows_max: u64) -> Result<Changes> {
+        let mut changes = Changes::default();
+        let mut left = rows_max;
+        let [target] = update.targets.as_slice() else { return Err(internal("several tables changed in place")) };
+        let entry = &self.plan.tables[target.table as usize];
+        self.run(&update.input, &mut |x| {
+            let Value::Bytes(key) = std::mem::take(&mut x.frame[target.key_slot as usize]) else { return Ok(Flow::Continue) };
+            changes.count(x.change_in_place(entry, target, reads, &key, changes.matched + 1)?);
+            left -= 1;
+            Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
+        })?;
+        Ok(changes)
+    }
+
+    /// Changes the row of a primary key, the `row_no`th of the statement.
+    pub(crate) fn change_in_place(
+        &mut self,
+        entry: &'a TableEntry,
+        target: &'a UpdateTarget,
+        reads: &[u32],
+        key: &[u8],
+        row_no: u64,
+    ) -> Result<Change> {
+        let Some(session) = self.session.take() else { return Err(internal("engine in use")) };
+        let mut failed = None;
+        // What a duplicate key's message shows.
+        let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
+        let mut kept = Vec::new();
+        let result = session.modify(&entry.storage, key, |row, out| match self.changed_row(entry, target, reads, row, row_no, out) {
+            Ok(false) => Modify::Keep,
+            Ok(true) => {
+                if keeps_row {
+                    kept.clone_from(out);
+                }
+                Modify::Replace
+            }
+            Err(e) => {
+                failed = Some(e);
+                Modify::Keep
+            }
+        });
+        self.session = Some(session);
+        if let Some(e) = failed {
+            return Err(e);
+        }
+        match result {
+            Ok(Modified::NotFound) => Ok(Change::NotFound),
+            Ok(Modified::Replaced) => Ok(Change::Changed),
+            Ok(_) => Ok(Change::Same),
+            Err(engine::Error::DuplicateKey { index_no }) => {
+                let mut values = Vec::new();
+                RowRef::new(entry.storage.layout(), &kept).values(&mut values)?;
+                Err(duplicate_entry(&entry.def, index_no, &values, &*self.context).into())
+            }
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Writes the new row to `out`; false when nothing changes.
+    fn changed_row(
+        &mut self,
+        entry: &TableEntry,
+        target: &'a UpdateTarget,
+        reads: &[u32],
+        row: RowRef<'_>,
+        row_no: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        let (first, columns) = (target.first_slot as usize, &entry.def.columns);
+        for column in reads {
+            self.frame[first + *column as usize] = row.value(*column as usize)?;
+        }
+        for (column, e) in &target.set {
+            let v = self.eval(e)?;
+            let own = target.first_slot + *column;
+            let v = self.store_assigned(v, e, own, &columns[*column as usize], row_no).map_err(|e| with_table(e, &entry.def.name))?;
+            self.frame[first + *column as usize] = v;
+        }
+        let layout = entry.storage.layout();
+        let encode = |x: &Exec<'_>, changed: &[usize], out: &mut Vec<u8>| {
+            let changes: SmallVec<[(usize, &Value); 8]> = changed.iter().map(|column| (*column, &x.frame[first + *column])).collect();
+            out.clear();
+            layout.encode_changed(row, &changes, out).map_err(|e| internal(&format!("{e:?}")))
+        };
+        let mut changed: SmallVec<[usize; 8]> = target.set.iter().map(|(column, _)| *column as usize).collect();
+        encode(self, &changed, out)?;
+        let new = RowRef::new(layout, out);
+        let mut differs = false;
+        for column in &changed {
+            if !differs && !row.same_bytes(new, *column)? {
+                let set = &self.frame[first + *column];
+                differs = !matches!(set, Value::Json(_)) || !are_equal(set, &row.value(*column)?, &*self.context);
+            }
+        }
+        if differs {
+            let set = changed.len();
+            for (at, column) in columns.iter().enumerate().filter(|(_, column)| column.on_update_now) {
+                if !changed[..set].contains(&at) {
+                    self.frame[first + at] = self.current_timestamp(column);
+                    changed.push(at);
+                }
+            }
+            if changed.len() > set {
+                encode(self, &changed, out)?;
+            }
+        }
+        Ok(differs)
+    }
+}

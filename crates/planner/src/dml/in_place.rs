@@ -1,0 +1,67 @@
+//! Whether an UPDATE may change each row where it lies: its new values follow from the row alone, by expressions that may run under the row's latch. Then the
+//! read that finds a row hands on its key and nothing else of it, and of its columns reads those that the condition tests.
+//!
+//! # Not here
+//! What a table's definition computes and asks of a changed row, foreign keys, IGNORE, and rows that move in the index they are found by: for these the new row
+//! is made of all its values.
+
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::logical::slots_of;
+use crate::plan::{Body, Node, Plan, UpdateTarget};
+use std::collections::BTreeSet;
+
+/// Notes it in the plan of an UPDATE.
+pub(crate) fn note(plan: &mut Plan) {
+    let reads = columns_read(plan);
+    let Body::Update(update) = &mut plan.body else { return };
+    if let (Some(_), Node::Table(table)) = (&reads, &mut update.input) {
+        let mut tested = Vec::new();
+        table.filter.iter().for_each(|filter| slots_of(filter, &plan.subplans, &mut tested));
+        // Those that are tested come first; the others stay for EXPLAIN.
+        table.columns.sort_by_key(|(_, slot)| !tested.contains(slot));
+        table.columns_tested = Some(table.columns.iter().filter(|(_, slot)| tested.contains(slot)).count());
+    }
+    update.in_place = reads;
+}
+
+/// The columns that the new values are computed from, if rows may be changed where they lie.
+fn columns_read(plan: &Plan) -> Option<Vec<u32>> {
+    // Checks and actions of foreign keys read and write other rows.
+    if !plan.subplans.is_empty() || plan.foreign_keys.is_some() {
+        return None;
+    }
+    let Body::Update(update) = &plan.body else { return None };
+    let (Node::Table(table), [target], false, false) = (&update.input, update.targets.as_slice(), update.buffered, update.ignore) else {
+        return None;
+    };
+    let def = &plan.tables[table.table as usize].def;
+    let moves = target.set.iter().any(|(column, _)| def.indexes[0].parts.iter().any(|part| part.column == *column as usize));
+    if moves || target.rules.is_some() || !target.set.iter().all(|(_, value)| may_run_latched(value)) {
+        return None;
+    }
+    let column = |slot: Slot| slot.checked_sub(target.first_slot).filter(|column| (*column as usize) < def.columns.len());
+    slots_read(target).into_iter().map(column).collect()
+}
+
+/// Whether an expression neither waits nor reads tables, nor leaves anything behind: it may be evaluated again, when the row had to be waited for.
+fn may_run_latched(e: &Expr) -> bool {
+    !e.any(&mut |x| match &x.kind {
+        ExprKind::Subquery(..) | ExprKind::AssignVariable(..) | ExprKind::NoDefault(_) => true,
+        ExprKind::Func(func, _) => func.is_volatile(),
+        _ => false,
+    })
+}
+
+/// The slots that assignments read.
+fn slots_read(target: &UpdateTarget) -> BTreeSet<Slot> {
+    let mut slots = BTreeSet::new();
+    for (_, value) in &target.set {
+        value.any(&mut |x| {
+            if let ExprKind::Slot(slot) = x.kind {
+                slots.insert(slot);
+            }
+            false
+        });
+    }
+    slots
+}
