@@ -59,20 +59,28 @@ impl<'a> Exec<'a> {
     ) -> Result<Change> {
         let Some(session) = self.session.take() else { return Err(internal("engine in use")) };
         let mut failed = None;
+        let (told, mut is_again) = (self.context.warning_total(), false);
         // What a duplicate key's message shows.
         let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
         let mut kept = Vec::new();
-        let result = session.modify(&entry.storage, key, |row, out| match self.changed_row(entry, target, reads, row, row_no, out) {
-            Ok(false) => Modify::Keep,
-            Ok(true) => {
-                if keeps_row {
-                    kept.clone_from(out);
-                }
-                Modify::Replace
+        let result = session.modify(&entry.storage, key, |row, out| {
+            failed = None;
+            if std::mem::replace(&mut is_again, true) {
+                // The page had no room, or somebody got the row's lock before: what there is to be told is told again.
+                self.context.take_warnings(told);
             }
-            Err(e) => {
-                failed = Some(e);
-                Modify::Keep
+            match self.changed_row(entry, target, reads, row, row_no, out) {
+                Ok(false) => Modify::Keep,
+                Ok(true) => {
+                    if keeps_row {
+                        kept.clone_from(out);
+                    }
+                    Modify::Replace
+                }
+                Err(e) => {
+                    failed = Some(e);
+                    Modify::Keep
+                }
             }
         });
         self.session = Some(session);
