@@ -9,7 +9,7 @@ use crate::online::changed_keys::Watch;
 use base::{IndexId, PageNo, TableId, TxnId};
 use btree::BTree;
 use lock_manager::metadata::{Protects, TableLock};
-use record::{KeyPart, RowLayout, RowRef};
+use record::{ColumnSet, KeyPart, RowLayout, RowRef};
 use std::sync::Arc;
 use sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use sync::{Rank, RwLock};
@@ -55,6 +55,8 @@ pub struct Index {
     pub parts: Vec<KeyPart>,
     /// Declared parts, then the primary key's; for the primary index the same as `parts`.
     pub full_parts: Vec<KeyPart>,
+    /// The columns of `parts`.
+    pub(crate) columns: ColumnSet,
     /// Whether keys without NULL are unique.
     pub unique: bool,
     pub(crate) tree: BTree,
@@ -296,7 +298,8 @@ impl Index {
         if !primary {
             full_parts.extend_from_slice(primary_parts);
         }
-        Index { id: spec.id, parts: spec.parts, full_parts, unique: spec.unique, tree, added_by: AtomicU64::new(0) }
+        let columns = spec.parts.iter().map(|part| part.column).collect();
+        Index { id: spec.id, parts: spec.parts, full_parts, columns, unique: spec.unique, tree, added_by: AtomicU64::new(0) }
     }
 }
 

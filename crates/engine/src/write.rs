@@ -33,7 +33,7 @@ use crate::{Error, Result};
 use base::UndoPtr;
 use btree::LeafWrite;
 use lock_manager::{Granted, LockKeyRef, LockMode};
-use record::RowRef;
+use record::{ColumnSet, RowRef};
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use std::sync::Arc;
 use sync::atomic::Ordering;
@@ -165,7 +165,7 @@ impl Session {
             if table.indexes.len() > 1 {
                 let mut buffer = Vec::new();
                 let row = self.engine.full_row(table, row, &mut buffer)?;
-                moves.plan(table, key, None, Some(row), false)?;
+                moves.plan(table, key, None, Some(row), ColumnSet::ALL, false)?;
             } else {
                 moves.clear();
             }
@@ -223,7 +223,7 @@ impl Session {
             return Ok(Attempt::Again);
         }
         // The place of a deleted row: an update of what it was.
-        self.replace_in_leaf(table, key, leaf, row, moves)
+        self.replace_in_leaf(table, key, leaf, row, ColumnSet::ALL, moves)
     }
 
     /// Replaces a row that was read with [`crate::Read::Exclusive`]; `key` is its primary key. `new` is encoded with the current layout.
@@ -270,16 +270,17 @@ impl Session {
             drop(leaf);
             return self.again_after(table, key, obstacle);
         }
-        self.replace_in_leaf(table, key, leaf, new, moves)
+        self.replace_in_leaf(table, key, leaf, new, ColumnSet::ALL, moves)
     }
 
-    /// Replaces the row under the latch of `leaf` and plans the secondary changes. The row is this transaction's to write.
+    /// Replaces the row under the latch of `leaf` by one that differs in columns of `changes` only, and plans the secondary changes. The row is this transaction's to write.
     fn replace_in_leaf(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         mut leaf: LeafWrite<'_>,
         new: &mut [u8],
+        changes: ColumnSet,
         moves: &mut EntryMoves,
     ) -> Result<Attempt<()>> {
         let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
@@ -292,7 +293,7 @@ impl Session {
             let old_row = self.engine.full_row(table, old, &mut full_old)?;
             let mut full_new = Vec::new();
             let new_row = self.engine.full_row(table, new, &mut full_new)?;
-            moves.plan(table, key, Some(old_row), Some(new_row), was_deleted)?;
+            moves.plan(table, key, Some(old_row), Some(new_row), changes, was_deleted)?;
             moves.put_old_keys(table, &mut left_behind);
         } else {
             moves.clear();
@@ -373,6 +374,17 @@ impl Session {
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
+        decide: impl FnMut(RowRef<'_>, &mut Vec<u8>) -> Modify,
+    ) -> Result<Modified> {
+        self.modify_columns(table, key, ColumnSet::ALL, decide)
+    }
+
+    /// [`Session::modify`] where the new row differs from the old one in some of these columns, and in no others: indexes without them are not looked at.
+    pub fn modify_columns(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        changes: ColumnSet,
         mut decide: impl FnMut(RowRef<'_>, &mut Vec<u8>) -> Modify,
     ) -> Result<Modified> {
         self.ensure_writer()?;
@@ -380,7 +392,7 @@ impl Session {
         let mut moves = std::mem::take(&mut self.buffers.moves);
         let mut new = std::mem::take(&mut self.buffers.new_row);
         let result = loop {
-            match self.try_modify(table, key, &mut decide, &mut new, &mut moves) {
+            match self.try_modify(table, key, changes, &mut decide, &mut new, &mut moves) {
                 Ok(Attempt::Done(modified)) => break Ok(modified),
                 Ok(Attempt::Again) => {}
                 Err(error) => break Err(error),
@@ -405,6 +417,7 @@ impl Session {
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
+        changes: ColumnSet,
         decide: &mut impl FnMut(RowRef<'_>, &mut Vec<u8>) -> Modify,
         new: &mut Vec<u8>,
         moves: &mut EntryMoves,
@@ -442,13 +455,13 @@ impl Session {
             }
             Modify::Delete => self.delete_in_leaf(table, key, leaf, moves).map(Attempt::Done),
             Modify::Replace => {
-                if !table.has_hidden_key() && moves_key(table, key, row, new)? {
+                if changes.meets(table.primary().columns) && moves_key(table, key, row, new)? {
                     return self.replace_elsewhere(table, key, leaf, new);
                 }
                 if self.needs_external(key, new) {
                     return self.replace_by_external(table, key, leaf, new, moves);
                 }
-                Ok(match self.replace_in_leaf(table, key, leaf, new, moves)? {
+                Ok(match self.replace_in_leaf(table, key, leaf, new, changes, moves)? {
                     Attempt::Done(()) => Attempt::Done(Modified::Replaced),
                     Attempt::Again => Attempt::Again,
                 })
@@ -506,7 +519,7 @@ impl Session {
         if table.indexes.len() > 1 {
             let mut buffer = Vec::new();
             let row = self.engine.full_row(table, old, &mut buffer)?;
-            moves.plan(table, key, Some(row), None, false)?;
+            moves.plan(table, key, Some(row), None, ColumnSet::ALL, false)?;
         }
         let on_way = self.plan_deletion(old_header);
         let external = if old_header.flags & EXTERNAL != 0 { &old[HEADER_BYTES..] } else { &[] };

@@ -48,8 +48,8 @@ impl<'a> Exec<'a> {
         if left == 0 {
             return Ok(changes);
         }
-        if let Some(reads) = &update.in_place {
-            return self.update_in_place(update, reads, left);
+        if let Some(in_place) = &update.in_place {
+            return self.update_in_place(update, in_place, left);
         }
         let mut progress: Vec<Progress> = update.targets.iter().map(|_| Progress::default()).collect();
         // Of the target that is shown to those behind it: the key of the row that was met last, and what that becomes.

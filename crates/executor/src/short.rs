@@ -122,7 +122,7 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
     let ShortRun { plan, params, session, context, scratch, .. } = run;
     let entry = &plan.tables[write.table as usize];
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
-    let target = &update.targets[0];
+    let (Some(in_place), [target]) = (&update.in_place, &update.targets[..]) else { return Err(internal("point update of no row")) };
     let mut key = std::mem::take(&mut scratch.key);
     let state = encode_key(entry, &write.key, params, &mut key);
     let outcome = match state {
@@ -135,7 +135,7 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
             x.lenient = !mode.is_strict();
             x.null_lenient = x.lenient;
             x.count_calls(HandlerCall::ReadKey, 1);
-            let result = x.change_in_place(entry, target, &write.reads, &key, 1);
+            let result = x.change_in_place(entry, target, in_place, &key, 1);
             x.finish(scratch);
             result.map(|change| {
                 let mut changes = Changes::default();

@@ -122,8 +122,6 @@ pub struct PointWrite {
     pub table: u32,
     /// A constant or parameter for each key part.
     pub key: Vec<Expr>,
-    /// Columns that the new values are computed from.
-    pub reads: Vec<u32>,
 }
 
 /// Finds the short form of a plan.
@@ -135,13 +133,13 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
     match &plan.body {
         Body::Query(q) => query(plan, q),
         Body::Update(u) => {
-            let (Node::Table(t), Some(reads), None) = (&u.input, &u.in_place, &u.limit) else { return None };
-            Some(ShortPlan::PointUpdate(PointWrite { table: t.table, key: point_key(plan, t)?, reads: reads.clone() }))
+            let (Node::Table(t), Some(_), None) = (&u.input, &u.in_place, &u.limit) else { return None };
+            Some(ShortPlan::PointUpdate(PointWrite { table: t.table, key: point_key(plan, t)? }))
         }
         Body::Delete(d) => {
             let (Node::Table(t), [_], None, false) = (&d.input, d.targets.as_slice(), &d.limit, d.ignore) else { return None };
             let key = point_key(plan, t)?;
-            Some(ShortPlan::PointDelete(PointWrite { table: t.table, key, reads: Vec::new() }))
+            Some(ShortPlan::PointDelete(PointWrite { table: t.table, key }))
         }
         Body::Insert(i) => {
             let constant =

@@ -15,6 +15,7 @@
 //! # Start at
 //! [`RowLayout`], then [`key`]; [`KeyRestore`] for the way back from a key to a row.
 
+mod columns;
 pub mod header;
 pub mod key;
 mod layout;
@@ -27,6 +28,7 @@ mod row;
 mod tests;
 
 pub use base::Malformed;
+pub use columns::ColumnSet;
 pub use header::RowHeader;
 pub use key::KeyPart;
 pub use layout::{Cell, ColumnSource, Compute, EncodeError, RowLayout};

@@ -20,9 +20,8 @@ use crate::write::OnDuplicate;
 use crate::{Error, Result};
 use base::TxnId;
 use lock_manager::LockMode;
-use record::RowRef;
+use record::{ColumnSet, RowRef};
 use record::header::{DELETE_MARK, RowHeader};
-use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::ops::Range;
 use txn::Snapshots;
@@ -31,7 +30,7 @@ use txn::Snapshots;
 #[derive(Default)]
 pub(crate) struct EntryMoves {
     bytes: Vec<u8>,
-    moves: SmallVec<[Move; 4]>,
+    moves: Vec<Move>,
 }
 
 struct Move {
@@ -51,20 +50,21 @@ impl EntryMoves {
         self.moves.clear();
     }
 
-    /// What changes when `old` becomes `new` (either may be missing). With `all_marked`, every entry of `old` is marked already, so entries
-    /// whose key does not change are listed too, to be unmarked.
+    /// What changes when `old` becomes `new` (either may be missing); columns that are not in `changes` are the same in both. With `all_marked`, every entry of `old`
+    /// is marked already, so entries whose key does not change are listed too, to be unmarked.
     pub(crate) fn plan(
         &mut self,
         table: &Table,
         key: &[u8],
         old: Option<RowRef<'_>>,
         new: Option<RowRef<'_>>,
+        changes: ColumnSet,
         all_marked: bool,
     ) -> Result<()> {
         self.clear();
         for (index_no, index) in table.indexes.iter().enumerate().skip(1) {
             let same = match (old, new) {
-                (Some(old), Some(new)) => same_parts(index, old, new)?,
+                (Some(old), Some(new)) => !changes.meets(index.columns) || same_parts(index, old, new)?,
                 _ => false,
             };
             if same && !all_marked {

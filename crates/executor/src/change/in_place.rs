@@ -9,7 +9,7 @@ use crate::execute::Changes;
 use crate::run::{Flow, Result};
 use catalog::TableEntry;
 use engine::{Modified, Modify};
-use planner::plan::{Update, UpdateTarget};
+use planner::plan::{InPlace, Update, UpdateTarget};
 use record::RowRef;
 use smallvec::SmallVec;
 use types::Value;
@@ -34,14 +34,14 @@ impl Changes {
 
 impl<'a> Exec<'a> {
     /// Changes the rows that are read, which are locked by then; at most `rows_max`.
-    pub(crate) fn update_in_place(&mut self, update: &'a Update, reads: &'a [u32], rows_max: u64) -> Result<Changes> {
+    pub(crate) fn update_in_place(&mut self, update: &'a Update, in_place: &'a InPlace, rows_max: u64) -> Result<Changes> {
         let mut changes = Changes::default();
         let mut left = rows_max;
         let [target] = update.targets.as_slice() else { return Err(internal("several tables changed in place")) };
         let entry = &self.plan.tables[target.table as usize];
         self.run(&update.input, &mut |x| {
             let Value::Bytes(key) = std::mem::take(&mut x.frame[target.key_slot as usize]) else { return Ok(Flow::Continue) };
-            changes.count(x.change_in_place(entry, target, reads, &key, changes.matched + 1)?);
+            changes.count(x.change_in_place(entry, target, in_place, &key, changes.matched + 1)?);
             left -= 1;
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         })?;
@@ -53,7 +53,7 @@ impl<'a> Exec<'a> {
         &mut self,
         entry: &'a TableEntry,
         target: &'a UpdateTarget,
-        reads: &[u32],
+        in_place: &InPlace,
         key: &[u8],
         row_no: u64,
     ) -> Result<Change> {
@@ -63,13 +63,13 @@ impl<'a> Exec<'a> {
         // What a duplicate key's message shows.
         let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
         let mut kept = Vec::new();
-        let result = session.modify(&entry.storage, key, |row, out| {
+        let result = session.modify_columns(&entry.storage, key, in_place.changes, |row, out| {
             failed = None;
             if std::mem::replace(&mut is_again, true) {
                 // The page had no room, or somebody got the row's lock before: what there is to be told is told again.
                 self.context.take_warnings(told);
             }
-            match self.changed_row(entry, target, reads, row, row_no, out) {
+            match self.changed_row(entry, target, &in_place.reads, row, row_no, out) {
                 Ok(false) => Modify::Keep,
                 Ok(true) => {
                     if keeps_row {

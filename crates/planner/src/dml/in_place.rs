@@ -7,25 +7,25 @@
 
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::slots_of;
-use crate::plan::{Body, Node, Plan, UpdateTarget};
+use crate::plan::{Body, InPlace, Node, Plan, UpdateTarget};
 use std::collections::BTreeSet;
 
 /// Notes it in the plan of an UPDATE.
 pub(crate) fn note(plan: &mut Plan) {
-    let reads = columns_read(plan);
+    let in_place = in_place(plan);
     let Body::Update(update) = &mut plan.body else { return };
-    if let (Some(_), Node::Table(table)) = (&reads, &mut update.input) {
+    if let (Some(_), Node::Table(table)) = (&in_place, &mut update.input) {
         let mut tested = Vec::new();
         table.filter.iter().for_each(|filter| slots_of(filter, &plan.subplans, &mut tested));
         // Those that are tested come first; the others stay for EXPLAIN.
         table.columns.sort_by_key(|(_, slot)| !tested.contains(slot));
         table.columns_tested = Some(table.columns.iter().filter(|(_, slot)| tested.contains(slot)).count());
     }
-    update.in_place = reads;
+    update.in_place = in_place;
 }
 
-/// The columns that the new values are computed from, if rows may be changed where they lie.
-fn columns_read(plan: &Plan) -> Option<Vec<u32>> {
+/// What rows need that may be changed where they lie.
+fn in_place(plan: &Plan) -> Option<InPlace> {
     // Checks and actions of foreign keys read and write other rows.
     if !plan.subplans.is_empty() || plan.foreign_keys.is_some() {
         return None;
@@ -40,7 +40,10 @@ fn columns_read(plan: &Plan) -> Option<Vec<u32>> {
         return None;
     }
     let column = |slot: Slot| slot.checked_sub(target.first_slot).filter(|column| (*column as usize) < def.columns.len());
-    slots_read(target).into_iter().map(column).collect()
+    let reads = slots_read(target).into_iter().map(column).collect::<Option<Vec<u32>>>()?;
+    let set = target.set.iter().map(|(column, _)| *column as usize);
+    let stamped = def.columns.iter().enumerate().filter(|(_, column)| column.on_update_now).map(|(at, _)| at);
+    Some(InPlace { reads, changes: set.chain(stamped).collect() })
 }
 
 /// Whether an expression neither waits nor reads tables, nor leaves anything behind: it may be evaluated again, when the row had to be waited for.

@@ -4,6 +4,7 @@ use super::{Node, Query};
 use crate::expr::{Expr, Slot};
 use crate::literal_rows::LiteralRows;
 use crate::row_rules::RowRules;
+use record::ColumnSet;
 
 /// INSERT or REPLACE.
 #[derive(Debug)]
@@ -80,14 +81,23 @@ pub struct Update {
     pub targets: Vec<UpdateTarget>,
     /// Evaluate everything first, then change: needed when changes could move rows in the scanned index, or for joins.
     pub buffered: bool,
-    /// Each row may be changed where it lies, by its key: these columns are all that its new values are computed from.
-    pub in_place: Option<Vec<u32>>,
+    /// Each row may be changed where it lies, by its key.
+    pub in_place: Option<InPlace>,
     /// The target whose new values the assignments to those behind it read: that of the table that the join begins with, where nothing else goes by them.
     pub shown: Option<usize>,
     /// LIMIT.
     pub limit: Option<Expr>,
     /// IGNORE.
     pub ignore: bool,
+}
+
+/// What the rows need that an UPDATE changes where they lie.
+#[derive(Debug)]
+pub struct InPlace {
+    /// Columns that the new values are computed from.
+    pub reads: Vec<u32>,
+    /// Columns that may change: those that are set, and those that tell when that was.
+    pub changes: ColumnSet,
 }
 
 /// A table of an UPDATE.
