@@ -35,12 +35,17 @@ impl Ring {
     pub(crate) unsafe fn copy_in(&self, at: u64, bytes: &[u8]) {
         assert!(bytes.len() <= self.capacity);
         let offset = at as usize & (self.capacity - 1);
-        let first = bytes.len().min(self.capacity - offset);
-        // SAFETY: `offset + first ≤ capacity` and `bytes.len() - first ≤ offset`; nobody else accesses the range (contract), and
-        // `bytes` is not part of the ring because the ring lends nothing out.
+        let to_end = self.capacity - offset;
+        // SAFETY: what goes behind `offset` ends within the capacity, and the rest, at most `offset` bytes, goes to the beginning; nobody else accesses the range
+        // (contract), and `bytes` is not part of the ring because the ring lends nothing out.
         unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.memory.add(offset), first);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr().add(first), self.memory, bytes.len() - first);
+            if bytes.len() <= to_end {
+                // As nearly all do: of a length that the caller knows this is no call.
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.memory.add(offset), bytes.len());
+            } else {
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.memory.add(offset), to_end);
+                std::ptr::copy_nonoverlapping(bytes.as_ptr().add(to_end), self.memory, bytes.len() - to_end);
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::archive::ArchiveFigures;
 use crate::control::Control;
-use crate::frame::{HEADER_BYTES, header, record_bytes};
+use crate::frame::{ALIGN, HEADER_BYTES, header, record_bytes};
 use crate::group::Group;
 use crate::hole::Hole;
 use crate::link_buffer::LinkBuffer;
@@ -297,12 +297,13 @@ impl Reservation {
         }
         let (start, end) = (self.start.0, self.end.0);
         let header = header(start, wal.positions.epoch.load(Ordering::Relaxed), body);
-        let padding = end - start - (HEADER_BYTES + body.len()) as u64;
-        // SAFETY: the range is this reservation's alone, `reserve` returned because there is room, and it is marked only below.
+        // SAFETY: the range is this reservation's alone, `reserve` returned because there is room, and it is marked only below. The last word lies
+        // within the record: none is shorter than its header, which is longer than a word.
         unsafe {
+            // The zeros of the last word that header and body leave.
+            wal.ring.copy_in(end - ALIGN as u64, &[0; ALIGN]);
             wal.ring.copy_in(start, &header);
             wal.ring.copy_in(start + HEADER_BYTES as u64, body);
-            wal.ring.copy_in(end - padding, &[0; 8][..padding as usize]);
         }
         match kind {
             Kind::Huge => wal.links.mark_at_tail(start, end),
