@@ -33,8 +33,8 @@ use crate::{Error, Result};
 use base::UndoPtr;
 use btree::LeafWrite;
 use lock_manager::{Granted, LockKeyRef, LockMode};
-use record::{ColumnSet, RowRef};
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
+use record::{ColumnSet, RowRef};
 use std::sync::Arc;
 use sync::atomic::Ordering;
 
@@ -370,12 +370,7 @@ impl Session {
     /// `decide` sees the newest version, which this transaction may write, under the leaf's exclusive latch: it computes and never blocks. For
     /// [`Modify::Replace`] it leaves the new row, encoded with the current layout, in the buffer. It is called again
     /// when the row had to be waited for or the page had no room.
-    pub fn modify(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[u8],
-        decide: impl FnMut(RowRef<'_>, &mut Vec<u8>) -> Modify,
-    ) -> Result<Modified> {
+    pub fn modify(&mut self, table: &Arc<Table>, key: &[u8], decide: impl FnMut(RowRef<'_>, &mut Vec<u8>) -> Modify) -> Result<Modified> {
         self.modify_columns(table, key, ColumnSet::ALL, decide)
     }
 

@@ -100,7 +100,7 @@ pub struct Exec<'a> {
     /// Regular expressions that were compiled.
     pub patterns: crate::functions::regexp::Patterns,
     /// Sequences of RAND(seed), by call.
-    pub random_sequences: std::collections::HashMap<usize, env::SplitMix64>,
+    pub random_sequences: Vec<(usize, env::SplitMix64)>,
     /// What JSON_TABLE remembers between its runs, by the address of its node.
     pub(crate) json_tables: Vec<(usize, crate::json_table::State)>,
     /// EXPLAIN ANALYZE counts what runs.
@@ -135,13 +135,14 @@ impl<'a> Exec<'a> {
         scratch: &mut Scratch,
     ) -> Exec<'a> {
         let mut x = Exec::bare(plan, params, context, scratch);
+        x.batch = std::mem::take(&mut scratch.batch);
         x.lookups.resize_with(plan.table_nodes as usize, LookupState::default);
         x.plain_read = session.plain_read();
         x.session = Some(session);
         x
     }
 
-    /// Prepares the change of one row by expressions over its columns: what reads of tables, subqueries and caches need is not made.
+    /// Prepares the change of one row by expressions over its columns: what reads of tables, subqueries and caches need is not made. [`Exec::finish_one_row`] ends it.
     #[inline]
     pub(crate) fn of_one_row(
         plan: &'a Plan,
@@ -181,7 +182,7 @@ impl<'a> Exec<'a> {
             null_lenient: false,
             explicit_insert_id: None,
             patterns: crate::functions::regexp::Patterns::default(),
-            random_sequences: std::collections::HashMap::new(),
+            random_sequences: Vec::new(),
             plan,
             params,
             frame,
@@ -194,7 +195,7 @@ impl<'a> Exec<'a> {
             subquery_depth: 0,
             kernels: matches!(plan.body, Body::Query(_)),
             hushed: None,
-            batch: std::mem::take(&mut scratch.batch),
+            batch: RowBatch::default(),
             chunks: Vec::new(),
             lookups: Vec::new(),
             ticks: TICKS,
@@ -218,11 +219,17 @@ impl<'a> Exec<'a> {
     }
 
     /// Gives the buffers back.
-    pub fn finish(self, scratch: &mut Scratch) {
-        scratch.frame = self.frame;
-        scratch.frame.clear();
-        scratch.batch = self.batch;
+    pub fn finish(mut self, scratch: &mut Scratch) {
+        scratch.batch = std::mem::take(&mut self.batch);
         scratch.batch.rest();
+        self.finish_one_row(scratch);
+    }
+
+    /// Gives back what [`Exec::of_one_row`] took.
+    #[inline]
+    pub(crate) fn finish_one_row(mut self, scratch: &mut Scratch) {
+        scratch.frame = std::mem::take(&mut self.frame);
+        scratch.frame.clear();
     }
 
     /// A slot's value.

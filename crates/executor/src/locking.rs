@@ -189,14 +189,7 @@ impl<'a> Exec<'a> {
     }
 
     /// Passes the row in the frame on, or gives its lock back.
-    fn locked_row(
-        &mut self,
-        node: &'a TableNode,
-        reading: Reading<'a>,
-        key: &[u8],
-        lock: RowLock,
-        next: Next<'_, 'a>,
-    ) -> Result<Flow> {
+    fn locked_row(&mut self, node: &'a TableNode, reading: Reading<'a>, key: &[u8], lock: RowLock, next: Next<'_, 'a>) -> Result<Flow> {
         if !self.satisfies(reading.filter)? {
             if lock == RowLock::New {
                 let plan = self.plan;

@@ -136,7 +136,7 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
             x.null_lenient = x.lenient;
             x.count_calls(HandlerCall::ReadKey, 1);
             let result = x.change_in_place(entry, target, in_place, &key, 1);
-            x.finish(scratch);
+            x.finish_one_row(scratch);
             result.map(|change| {
                 let mut changes = Changes::default();
                 changes.count(change);

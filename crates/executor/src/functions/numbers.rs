@@ -238,7 +238,12 @@ impl Exec<'_> {
     fn seeded_random(&mut self, seed: u64, e: &Expr) -> f64 {
         // MySQL's own sequence is not reproduced.
         let at = std::ptr::from_ref(e) as usize;
-        self.random_sequences.entry(at).or_insert_with(|| SplitMix64::new(seed)).fraction()
+        let known = self.random_sequences.iter().position(|(call, _)| *call == at);
+        let known = known.unwrap_or_else(|| {
+            self.random_sequences.push((at, SplitMix64::new(seed)));
+            self.random_sequences.len() - 1
+        });
+        self.random_sequences[known].1.fraction()
     }
 }
 
