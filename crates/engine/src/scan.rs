@@ -347,6 +347,11 @@ impl<'s> Scan<'s> {
             if self.fetch_all(&table, &batch, f)? == Step::Stop {
                 return Ok(true);
             }
+            if batch.ends_range {
+                // What has come behind them since is of nobody whom the view sees: there is no other look.
+                self.state.place = Place::End;
+                return Ok(false);
+            }
         }
     }
 
@@ -393,6 +398,7 @@ impl<'s> Scan<'s> {
             more = cursor.valid() && self.state.in_range(cursor.key());
         }
         self.state.pace = cursor.pace();
+        batch.ends_range = !more;
         if batch.is_empty() {
             self.state.place = Place::End;
         }
@@ -481,6 +487,8 @@ pub(crate) struct EntryBatch {
     bytes: Vec<u8>,
     /// Where each begins, where its primary key does, where it ends; whether it is marked.
     entries: Vec<(usize, usize, usize, bool)>,
+    /// There was no entry behind them in the range.
+    ends_range: bool,
 }
 
 pub(crate) struct Entry<'b> {
@@ -495,6 +503,7 @@ impl EntryBatch {
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
+        self.ends_range = false;
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -4,6 +4,8 @@
 //! what it has counted when [`window::budget_done`] returns, which prints the operation's name and number. The engine's background threads
 //! are not started, keys come from fixed seeds, and everything lies in memory: the same build counts the same, whatever else the machine does.
 //!
+//! The names of sections as arguments run these alone.
+//!
 //! # Not here
 //! Sockets (a statement enters as a packet's payload and leaves in the packet buffer), contention, time.
 //!
@@ -21,20 +23,32 @@ mod texts;
 mod tpcc;
 mod window;
 
+use std::path::Path;
+
 // As the server's program has it: allocation is part of what a statement costs.
 #[global_allocator]
 static ALLOCATOR: memory::Heap<mimalloc::MiMalloc> = memory::Heap::new(mimalloc::MiMalloc);
+
+/// What is counted together, in order.
+const SECTIONS: [(&str, fn(&Path)); 7] = [
+    ("parts", parts::run),
+    ("statements", statements::run),
+    ("texts", |_| texts::run()),
+    ("tpcc", tpcc::run),
+    ("instant", instant::run),
+    ("bulk", bulk::run),
+    ("recovery", recovery::run),
+];
 
 fn main() {
     // What counting itself costs: once for each call of a loop, and once for each window around a single call. It is in all other figures.
     window::count("window", 1000, |_| {});
     window::count_apart("window_apart", 1000, |_| {}, |_| {});
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
     let directory = tempfile::tempdir().expect("a directory for the data");
-    parts::run(&directory.path().join("log"));
-    statements::run(&directory.path().join("data"));
-    texts::run();
-    tpcc::run(&directory.path().join("tpcc"));
-    instant::run(&directory.path().join("instant"));
-    bulk::run(&directory.path().join("bulk"));
-    recovery::run(&directory.path().join("recovery"));
+    for (name, run) in SECTIONS {
+        if wanted.is_empty() || wanted.iter().any(|section| section == name) {
+            run(&directory.path().join(name));
+        }
+    }
 }
