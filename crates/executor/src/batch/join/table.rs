@@ -38,7 +38,8 @@ pub struct HashTable {
     /// First row of each bucket; a power of two of them, once the rows are linked.
     heads: Vec<u32>,
     shift: u32,
-    hasher: foldhash::fast::RandomState,
+    /// Buckets are the top bits: by the fast form's single multiplication, whose factor a process draws once, ascending integers share some of them in one process and none in another.
+    hasher: foldhash::quality::RandomState,
     /// A row had no key, so that NOT IN is never true.
     pub(super) has_null: bool,
     /// Some key has several rows.
