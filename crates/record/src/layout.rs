@@ -5,6 +5,7 @@ use crate::place::{FixedPlace, Place, TextPlace};
 use crate::raw;
 use crate::row::RowRef;
 use base::Malformed;
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 use types::{ColumnType, Value};
@@ -96,6 +97,12 @@ pub struct RowLayout {
     /// Offset of the end offsets.
     ends_at: u32,
     variable_count: u32,
+}
+
+/// What a column becomes, if it is among the changes: the last one counts.
+#[inline]
+fn changed<'v>(changes: &[(usize, &'v Value)], column: usize) -> Option<&'v Value> {
+    changes.iter().rev().find(|(at, _)| *at == column).map(|(_, value)| *value)
 }
 
 fn places(types: &[ColumnType]) -> (Vec<Place>, u32, u32, u32) {
@@ -312,8 +319,7 @@ impl RowLayout {
             return self.encode_changed(row, &changes, out);
         }
         let start = out.len();
-        let same_shape = std::ptr::eq(row.layout(), self) && changes.iter().all(|(column, _)| self.stored[*column].1.fixed);
-        let result = if same_shape { self.patch(row, changes, out) } else { self.encode_pieces(row, changes, out) };
+        let result = if std::ptr::eq(row.layout(), self) { self.patch(row, changes, out) } else { self.encode_pieces(row, changes, out) };
         if result.is_err() {
             out.truncate(start);
         }
@@ -324,33 +330,48 @@ impl RowLayout {
         RowHeader { schema_version: self.schema_version, ..RowHeader::default() }.to_bytes()
     }
 
-    /// A copy of the row with fixed columns overwritten.
+    /// A copy of a row of this layout: what has a fixed place is overwritten there, and only where a text changes those are put together anew.
     fn patch(&self, row: RowRef<'_>, changes: &[(usize, &Value)], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let start = out.len();
+        let ends_at = self.ends_at();
+        let fixed = row.bytes().get(HEADER_BYTES..ends_at).ok_or(EncodeError { column: 0 })?;
         out.extend_from_slice(&self.fresh_header());
-        out.extend_from_slice(row.bytes().get(HEADER_BYTES..).ok_or(EncodeError { column: 0 })?);
-        let end = out.len();
+        out.extend_from_slice(fixed);
+        let mut texts_change = false;
         for (column, value) in changes {
             let (ty, place) = &self.stored[*column];
-            let at = start + place.at as usize;
-            if at + place.bytes as usize > end || start + place.null_at as usize >= end {
+            texts_change |= !place.fixed;
+            let null_bits = &mut out[start + place.null_at as usize];
+            if !value.is_null() {
+                *null_bits &= !place.null_mask;
+            } else if place.null_mask != 0 {
+                *null_bits |= place.null_mask;
+            } else {
                 return Err(EncodeError { column: *column });
             }
-            if value.is_null() {
-                if place.null_mask == 0 {
-                    return Err(EncodeError { column: *column });
-                }
-                out[start + place.null_at as usize] |= place.null_mask;
-                out[at..at + place.bytes as usize].fill(0);
-            } else {
-                out[start + place.null_at as usize] &= !place.null_mask;
-                // Encoded behind the row, then moved to its place.
-                raw::append(ty, value, out).ok_or(EncodeError { column: *column })?;
-                out.copy_within(end.., at);
-                out.truncate(end);
+            if place.fixed {
+                self.overwrite(ty, place, value, start, out).ok_or(EncodeError { column: *column })?;
             }
         }
+        if texts_change {
+            return self.append_texts(row, changes, out);
+        }
+        out.extend_from_slice(&row.bytes()[ends_at..]);
         Ok(())
+    }
+
+    /// Puts a value to its place in the row that begins at `start` and has its fixed columns, and nothing behind them, yet.
+    fn overwrite(&self, ty: &ColumnType, place: &Place, value: &Value, start: usize, out: &mut Vec<u8>) -> Option<()> {
+        let (at, end) = (start + place.at as usize, out.len());
+        if value.is_null() {
+            out[at..at + place.bytes as usize].fill(0);
+            return Some(());
+        }
+        // Encoded behind the row, then moved to its place.
+        raw::append(ty, value, out)?;
+        out.copy_within(end.., at);
+        out.truncate(end);
+        Some(())
     }
 
     /// The row put together from stored and new columns.
@@ -358,55 +379,59 @@ impl RowLayout {
         let start = out.len();
         out.extend_from_slice(&self.fresh_header());
         out.resize(start + self.fixed_at as usize, 0);
-        let changed = |column: usize| changes.iter().rev().find(|(at, _)| *at == column).map(|(_, value)| *value);
-        let stored = |column: usize| row.column_bytes(column).map_err(|_| EncodeError { column });
-        // The text of a variable column; `None` for NULL.
-        let text = |column: usize| match changed(column) {
-            None => stored(column),
-            Some(Value::Null) => Ok(None),
-            Some(Value::Bytes(text) | Value::Json(text)) => Ok(Some(text.as_slice())),
-            Some(_) => Err(EncodeError { column }),
-        };
-        let mut variable_bytes = 0;
         for (column, (ty, place)) in self.stored.iter().enumerate() {
-            let is_null = if place.fixed {
-                let at = out.len();
-                match changed(column) {
-                    Some(Value::Null) => {}
-                    Some(value) => raw::append(ty, value, out).ok_or(EncodeError { column })?,
-                    None => out.extend_from_slice(stored(column)?.unwrap_or_default()),
-                }
-                let is_null = out.len() == at && place.bytes > 0;
-                out.resize(at + place.bytes as usize, 0);
-                is_null
-            } else {
-                let text = text(column)?;
-                variable_bytes += text.map_or(0, <[u8]>::len);
-                text.is_none()
+            let stored = || row.column_bytes(column).map_err(|_| EncodeError { column });
+            let is_null = match changed(changes, column) {
+                Some(value) if value.is_null() => true,
+                None => stored()?.is_none(),
+                Some(_) => false,
             };
+            if is_null && place.null_mask == 0 {
+                return Err(EncodeError { column });
+            }
             if is_null {
-                if place.null_mask == 0 {
-                    return Err(EncodeError { column });
-                }
                 out[start + place.null_at as usize] |= place.null_mask;
             }
+            if place.fixed {
+                let end = out.len() + place.bytes as usize;
+                match changed(changes, column) {
+                    _ if is_null => {}
+                    Some(value) => raw::append(ty, value, out).ok_or(EncodeError { column })?,
+                    None => out.extend_from_slice(stored()?.unwrap_or_default()),
+                }
+                out.resize(end, 0);
+            }
         }
-        let count = self.variable_count();
-        let narrow = self.ends_at() + 2 * count + variable_bytes <= NARROW_ROW_BYTES_MAX;
-        let variable = || self.stored.iter().enumerate().filter(|(_, (_, place))| !place.fixed).map(|(column, _)| column);
-        let mut end = 0usize;
-        for column in variable() {
-            end += text(column)?.map_or(0, <[u8]>::len);
+        self.append_texts(row, changes, out)
+    }
+
+    /// The end offsets and the bytes of the variable columns, stored and new.
+    fn append_texts(&self, row: RowRef<'_>, changes: &[(usize, &Value)], out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let mut texts: SmallVec<[&[u8]; 16]> = SmallVec::new();
+        let mut bytes = 0;
+        for (column, _) in self.stored.iter().enumerate().filter(|(_, (_, place))| !place.fixed) {
+            let text = match changed(changes, column) {
+                None => row.column_bytes(column).map_err(|_| EncodeError { column })?.unwrap_or_default(),
+                Some(Value::Null) => &[],
+                Some(Value::Bytes(text) | Value::Json(text)) => text.as_slice(),
+                Some(_) => return Err(EncodeError { column }),
+            };
+            bytes += text.len();
+            texts.push(text);
+        }
+        let narrow = self.ends_at() + 2 * texts.len() + bytes <= NARROW_ROW_BYTES_MAX;
+        let mut end = 0;
+        for text in &texts {
+            end += text.len();
             if narrow {
                 out.extend_from_slice(&(end as u16).to_le_bytes());
             } else {
-                let end = u32::try_from(end).map_err(|_| EncodeError { column })?;
+                // Four gigabytes in one row are past what a statement may hold.
+                let end = u32::try_from(end).map_err(|_| EncodeError { column: 0 })?;
                 out.extend_from_slice(&end.to_le_bytes());
             }
         }
-        for column in variable() {
-            out.extend_from_slice(text(column)?.unwrap_or_default());
-        }
+        texts.iter().for_each(|text| out.extend_from_slice(text));
         Ok(())
     }
 
