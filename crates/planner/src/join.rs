@@ -584,18 +584,23 @@ impl<'c> Binder<'c> {
         columns: &mut [(u32, Slot)],
     ) -> Option<Box<ExactRead>> {
         let (Some(index), Some(ranges)) = (path.index, &path.ranges) else { return None };
-        // A row that is looked up by its whole primary key is tested as it comes, and one that is locked is needed.
+        // A row that is looked up by its whole primary key is tested as it comes.
         let is_looked_up = index == 0 && path.unique && ranges.single;
-        if is_looked_up || !ranges.left.contains(&true) || relation.lock != LockMode::None || relation.keep_key.is_some() {
+        if is_looked_up || !ranges.left.contains(&true) {
             return None;
+        }
+        let tested = conditions.iter().zip(&ranges.left).filter(|(_, left)| !**left).map(|(condition, _)| condition.clone());
+        let filter = conjunction(tested.collect());
+        if relation.lock != LockMode::None || relation.keep_key.is_some() {
+            // One that is locked is needed.
+            return Some(Box::new(ExactRead { columns: columns.len(), cover: None, filter }));
         }
         let read = self.read_where_exact(relation, conditions, ranges);
         columns.sort_by_key(|(column, _)| !read.contains(column));
         // What gives all columns back gives these.
         let covers_less = path.covering && read.len() < columns.len();
         let cover = if covers_less { restore(entry, index, &columns[..read.len()]) } else { None };
-        let tested = conditions.iter().zip(&ranges.left).filter(|(_, left)| !**left).map(|(condition, _)| condition.clone());
-        Some(Box::new(ExactRead { columns: read.len(), cover, filter: conjunction(tested.collect()) }))
+        Some(Box::new(ExactRead { columns: read.len(), cover, filter }))
     }
 
     fn relation_node(&mut self, relation: &Relation, path: Path, possible: Vec<u32>, conditions: Vec<Expr>, share: f64) -> Result<Node> {

@@ -105,10 +105,10 @@ impl TableNode {
         }
     }
 
-    /// The same of a read that locks: it needs the rows, but tests nothing in exact ranges that say the whole condition.
+    /// The same of a read that locks: it needs the rows, but does not test either what exact ranges say.
     #[inline]
     pub fn reading_locked(&self, exact: bool) -> Reading<'_> {
-        let filter = if exact && self.filter_is_ranges { None } else { self.filter.as_ref() };
+        let filter = self.reading(exact).filter;
         let columns = match self.columns_tested {
             None => self.columns.len(),
             Some(_) if filter.is_none() => 0,
