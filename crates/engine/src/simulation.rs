@@ -45,6 +45,12 @@ pub fn leftovers(engine: &Engine) -> usize {
     engine.leftovers.snapshot().len()
 }
 
+/// Waits for all that a snapshot of this session waits for before it is opened: what its transaction has built on, and who had its locks before it.
+pub fn settle_for_a_snapshot(session: &mut Session) -> Result<()> {
+    session.settle()?;
+    session.await_earlier_holders()
+}
+
 /// Shares the metadata locks of the tables of prepared transactions, as the start of the background threads does.
 pub fn share_tables_of_prepared(engine: &Engine) -> Result<()> {
     engine.share_tables_of_prepared()

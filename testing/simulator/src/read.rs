@@ -55,8 +55,8 @@ impl World {
     /// The rows that a read of this kind sees; opens the snapshot of a plain read. `None` when the snapshot is older than the table.
     pub(crate) fn expected(&mut self, client: &mut Client, name: &str, read: Read) -> Option<Rows> {
         if read == Read::Snapshot && client.txn.as_ref().is_some_and(|txn| txn.model.snapshot().is_none()) {
-            // A new snapshot waits for what its transaction has built on. An error meets the read itself.
-            let _ = client.session.settle();
+            // An error meets the read itself.
+            let _ = engine::simulation::settle_for_a_snapshot(&mut client.session);
         }
         if read != Read::Snapshot && !self.before_locks(client, name) {
             return None;

@@ -281,8 +281,7 @@ impl World {
         if client.txn.as_ref().is_none_or(|txn| txn.isolation.is_per_statement() || txn.model.snapshot().is_some()) {
             return Ok(());
         }
-        // It waits for what its transaction has built on.
-        if let Err(error) = client.session.settle() {
+        if let Err(error) = engine::simulation::settle_for_a_snapshot(&mut client.session) {
             return self.failed(client, &error, "settle");
         }
         let visible = self.visible();

@@ -106,8 +106,7 @@ impl World {
     pub(crate) fn before_locks(&mut self, client: &mut Client, name: &str) -> bool {
         let Some(txn) = client.txn.as_ref().filter(|txn| txn.true_snapshot) else { return true };
         if txn.model.snapshot().is_none() {
-            // A new snapshot waits for what its transaction has built on.
-            let _ = client.session.settle();
+            let _ = engine::simulation::settle_for_a_snapshot(&mut client.session);
         }
         let visible = self.visible();
         let defined_at = self.commits.newest().tables.get(name).map(|table| table.defined_at);
