@@ -16,22 +16,20 @@ use crate::error_map::Outcome;
 use crate::front::command::{ClientIo, Command, Flow, Login};
 use crate::front::connections::Connection;
 use crate::front::service::Session;
+use crate::front::tools::StatementTools;
 use crate::query_logs::Logged;
 use crate::reply::session_track::Changes;
 use crate::shared::Shared;
-use crate::statement::plan_cache::{OwnPlans, OwnTexts};
 use crate::statement::prepared::PreparedStatements;
 use crate::transaction::TransactionState;
 use crate::transaction::server_locks::ServerLocks;
 use base::Lsn;
-use executor::Scratch;
 use mysql_error::{SqlError, codes};
-use parser::{Bump, LiftedLiteral};
 use protocol::{PacketWriter, ResultSink, RowFormat, ServerStatus};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use sync::atomic::{AtomicU64, Ordering};
-use types::{SqlMode, TimeZone, Value};
+use types::{SqlMode, TimeZone};
 
 /// One client's session.
 pub struct ClientSession {
@@ -42,22 +40,14 @@ pub struct ClientSession {
     pub(crate) dependencies: Arc<engine::Dependencies>,
     pub(crate) transaction: TransactionState,
     pub(crate) server_locks: ServerLocks,
-    pub(crate) scratch: Box<Scratch>,
-    pub(crate) own_plans: OwnPlans,
-    pub(crate) own_texts: OwnTexts,
+    pub(crate) tools: Box<StatementTools>,
     pub(crate) prepared: PreparedStatements,
     /// What the next OK packet tells.
     pub(crate) changes: Changes,
     /// A backup that the client is making.
     pub(crate) backup: Option<Box<backup::Online>>,
-    /// Parameter values of the running statement.
-    pub(crate) params: Vec<Value>,
-    /// Literals lifted from the running statement's text.
-    pub(crate) lifted: Vec<LiftedLiteral>,
     /// [`Settings::zone`](crate::context::Settings::zone) once more: rows are written by it while the executor has `core`.
     pub(crate) zone: Arc<TimeZone>,
-    /// Syntax trees live here for one statement.
-    pub(crate) arena: Bump,
     /// Hash of what plans depend on beside the text: database, modes, collation. 0 when it must be computed.
     pub(crate) environment: u64,
     /// COM_SET_OPTION or the client's capability.
@@ -224,13 +214,7 @@ impl Session for ClientSession {
     }
 
     fn rest(&mut self) {
-        // Their plans stay in the server's cache.
-        self.own_plans = OwnPlans::default();
-        self.own_texts = OwnTexts::default();
-        self.scratch.shrink();
-        self.params = Vec::new();
-        self.lifted = Vec::new();
-        self.arena = Bump::new();
+        self.tools.rest();
         self.engine.rest();
         self.transaction.rest();
     }

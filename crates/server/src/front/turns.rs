@@ -53,10 +53,28 @@ impl<S: Service> Guest<S> {
 /// Where the holder of a post looks for guests.
 struct Lookout {
     post: usize,
+    /// About this moment: read when a statement has ended, and at each look.
+    now: Instant,
     /// When it looked last for those whose clients have spoken, or began to.
     looked: Instant,
     /// Another post, whose newcomers may have waited for longer; another at each look.
     other: usize,
+}
+
+impl Lookout {
+    /// It looks, or was told while it waited.
+    fn looks(&mut self) {
+        self.now = Instant::now();
+        self.looked = self.now;
+    }
+}
+
+/// The reply of a guest has been left at the post.
+#[derive(Clone, Copy)]
+struct Answered {
+    at: Instant,
+    /// All replies that wait there are to be sent.
+    are_due: bool,
 }
 
 /// A post's replies that are sent together, and by what.
@@ -181,7 +199,8 @@ impl<S: Service> Front<S> {
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
     fn serve_while_holding(&self, member: &Member<Thread>, desk: &mut Desk<S>) -> Option<Box<Guest<S>>> {
-        let mut lookout = Lookout { post: member.post(), looked: Instant::now(), other: member.post() };
+        let now = Instant::now();
+        let mut lookout = Lookout { post: member.post(), now, looked: now, other: member.post() };
         while self.posts.holds(member) {
             let at_hand = self.guest_at_hand(&lookout).or_else(|| {
                 self.send_together(member.post(), desk);
@@ -198,11 +217,13 @@ impl<S: Service> Front<S> {
                 self.seats[guest.visitor.guard.post].leave(&mut guest);
                 return Some(guest);
             }
-            guest.visitor.channel.comes_in_turn(&self.attention, lookout.looked);
+            guest.visitor.channel.comes_in_turn(&self.attention, lookout.now);
             self.posts.begins(member);
-            let mut due = false;
-            self.guarded(guest.visitor.guard.id, || due = self.serve_shared(member.post(), guest, &mut desk.reply));
-            if due {
+            let mut answered = None;
+            self.guarded(guest.visitor.guard.id, || answered = self.serve_shared(member.post(), guest, &mut desk.reply));
+            // The one look at the clock for a statement.
+            lookout.now = answered.map_or_else(Instant::now, |answered| answered.at);
+            if answered.is_some_and(|answered| answered.are_due) {
                 self.send_together(member.post(), desk);
             }
             self.posts.ends(member);
@@ -262,7 +283,8 @@ impl<S: Service> Front<S> {
             return Some(guest);
         }
         // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
-        let is_new = NEW.iter().any(|kind| self.rows.has_at(post, *kind)) && lookout.looked.elapsed() < LOOK_AFTER;
+        let is_new =
+            NEW.iter().any(|kind| self.rows.has_at(post, *kind)) && lookout.now.saturating_duration_since(lookout.looked) < LOOK_AFTER;
         // Nor is it asked for each how long others wait elsewhere: that is a cache line which the other post writes for each of its own.
         if is_new { self.newcomer(lookout, post) } else { None }
     }
@@ -274,7 +296,7 @@ impl<S: Service> Front<S> {
             if let Some(guest) = self.guest_at_hand(lookout) {
                 return Some(guest);
             }
-            lookout.looked = Instant::now();
+            lookout.looks();
             if self.collect(post, post, Some(Duration::ZERO))? {
                 if self.rows.is_long(post) {
                     self.call_idle(post);
@@ -309,6 +331,7 @@ impl<S: Service> Front<S> {
             };
             self.posts.waits(post, false);
             waited?;
+            lookout.looks();
         }
     }
 
@@ -387,8 +410,8 @@ impl<S: Service> Front<S> {
             .find_map(|kind| self.rows.pop_elsewhere(lookout.post, kind))
     }
 
-    /// Serves a guest whose client has spoken, at this post, until it waits for its client again. True when the replies that wait at the post are to be sent; `reply` is for this one's.
-    fn serve_shared(&self, post: usize, mut guest: Box<Guest<S>>, reply: &mut Vec<u8>) -> bool {
+    /// Serves a guest whose client has spoken, at this post, until it waits for its client again. Its reply may be left at the post; `reply` is for that.
+    fn serve_shared(&self, post: usize, mut guest: Box<Guest<S>>, reply: &mut Vec<u8>) -> Option<Answered> {
         // Who holds something keeps what was lent to it; whose reply has waited is in the middle of a command.
         let mut is_new = guest.lent.is_none() && guest.reply.is_none();
         if guest.lent.is_none() {
@@ -409,17 +432,18 @@ impl<S: Service> Front<S> {
                     if guest.session.holds_nothing() {
                         self.lay_down(post, &mut guest);
                     }
-                    return self.mail.as_ref().is_some_and(|mail| mail[post].outbox.add(guest, reply, Instant::now()));
+                    let (mail, at) = (self.mail.as_ref()?, Instant::now());
+                    return Some(Answered { at, are_due: mail[post].outbox.add(guest, reply, at) });
                 }
                 Next::Wait => {
                     self.lay_down(post, &mut guest);
                     self.late.add(guest.session.awaits(), guest);
-                    return false;
+                    return None;
                 }
                 Next::End => {
                     self.lay_down(post, &mut guest);
                     Self::end(*guest);
-                    return false;
+                    return None;
                 }
             }
             if guest.session.holds_nothing() {
@@ -427,7 +451,7 @@ impl<S: Service> Front<S> {
             }
             self.follow_client(&mut guest);
             match self.seats[guest.visitor.guard.post].park(guest, Watch::Always) {
-                Ok(()) => return false,
+                Ok(()) => return None,
                 Err(Kept::Spoken(kept)) => {
                     (guest, waits) = (kept, false);
                     guest.visitor.channel.expect_more();

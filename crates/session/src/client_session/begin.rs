@@ -9,7 +9,6 @@ use crate::front::connections::Connection;
 use crate::reply::charsets;
 use crate::reply::session_track::Changes;
 use crate::shared::Shared;
-use crate::statement::plan_cache::{OwnPlans, OwnTexts};
 use crate::statement::prepared::PreparedStatements;
 use crate::transaction::TransactionState;
 use crate::transaction::server_locks::ServerLocks;
@@ -19,7 +18,6 @@ use admission::Ticket;
 use engine::Cancel;
 use lock_manager::{WaitObserver, WaitsFor};
 use mysql_error::{SqlError, codes};
-use parser::Bump;
 use protocol::{Capabilities, ServerStatus};
 use std::sync::Arc;
 use types::Collation;
@@ -44,15 +42,10 @@ impl ClientSession {
             engine,
             transaction,
             server_locks,
-            scratch: Box::default(),
-            own_plans: OwnPlans::default(),
-            own_texts: OwnTexts::default(),
+            tools: Box::default(),
             prepared: PreparedStatements::default(),
             changes: Changes::default(),
             backup: None,
-            params: Vec::new(),
-            lifted: Vec::new(),
-            arena: Bump::new(),
             environment: 0,
             multi_statements: core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS),
             more_results: false,

@@ -248,7 +248,7 @@ fn insert_rows(
     selected: &mut Selected,
     sql: &[u8],
 ) -> Result<Option<u64>, Outcome> {
-    session.params.clear();
+    session.tools.params.clear();
     let mut tries = 0..STALE_PLANS_MAX;
     let plan = loop {
         tries.next().ok_or_else(too_stale)?;

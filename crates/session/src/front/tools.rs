@@ -12,29 +12,40 @@ use executor::Scratch;
 use parser::{Bump, LiftedLiteral};
 use types::Value;
 
-/// See the module.
+/// See the module. Two boxes, as what is exchanged between sessions is cold on one side: a pointer is one line of it, and the tools themselves are the post's, and warm.
 #[derive(Default)]
 pub struct Tools {
-    /// Boxed, as what is exchanged between sessions is cold on one side: a pointer is one line of it.
     buffers: Box<engine::Buffers>,
-    scratch: Box<Scratch>,
-    plans: OwnPlans,
-    texts: OwnTexts,
-    params: Vec<Value>,
-    lifted: Vec<LiftedLiteral>,
-    arena: Bump,
+    statement: Box<StatementTools>,
+}
+
+/// What a statement works with above the engine.
+#[derive(Default)]
+pub(crate) struct StatementTools {
+    pub(crate) scratch: Scratch,
+    pub(crate) plans: OwnPlans,
+    pub(crate) texts: OwnTexts,
+    /// Parameter values of the running statement.
+    pub(crate) params: Vec<Value>,
+    /// Literals lifted from the running statement's text.
+    pub(crate) lifted: Vec<LiftedLiteral>,
+    /// Syntax trees live here for one statement.
+    pub(crate) arena: Bump,
+}
+
+impl StatementTools {
+    /// Gives back what a session does not need that has been silent for a while; its plans stay in the server's cache.
+    pub(crate) fn rest(&mut self) {
+        self.scratch.shrink();
+        let scratch = std::mem::take(&mut self.scratch);
+        *self = StatementTools { scratch, ..StatementTools::default() };
+    }
 }
 
 impl crate::ClientSession {
     /// Exchanges the session's tools for these.
     pub(crate) fn swap_tools(&mut self, tools: &mut Tools) {
-        use std::mem::swap;
         self.engine.exchange_buffers(&mut tools.buffers);
-        swap(&mut self.scratch, &mut tools.scratch);
-        swap(&mut self.own_plans, &mut tools.plans);
-        swap(&mut self.own_texts, &mut tools.texts);
-        swap(&mut self.params, &mut tools.params);
-        swap(&mut self.lifted, &mut tools.lifted);
-        swap(&mut self.arena, &mut tools.arena);
+        std::mem::swap(&mut self.tools, &mut tools.statement);
     }
 }

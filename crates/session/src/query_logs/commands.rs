@@ -376,13 +376,13 @@ impl ClientSession {
         }
     }
 
-    /// A prepared statement is about to run with the values in `self.params`.
+    /// A prepared statement is about to run with the values in `self.tools.params`.
     #[cold]
     pub(crate) fn log_execute(&mut self, sql: &[u8]) {
         if !self.shared().query_logs.is_written() {
             return;
         }
-        let text = parameters::with_values(&without_secrets(sql), &self.params, self.lexical_mode());
+        let text = parameters::with_values(&without_secrets(sql), &self.tools.params, self.lexical_mode());
         self.log_general("Execute", &text);
         if let Some(logged) = &mut self.logged {
             logged.text = Some(text);

@@ -118,7 +118,7 @@ impl ClientSession {
         run: impl FnOnce(&[Value], &mut engine::Session, &mut Core, &mut Scratch) -> executor::Result<T>,
     ) -> executor::Result<T> {
         self.engine.statement_start();
-        let done = run(&self.params, &mut self.engine, &mut self.core, &mut self.scratch);
+        let done = run(&self.tools.params, &mut self.engine, &mut self.core, &mut self.tools.scratch);
         self.core.lock_picture = None;
         done
     }

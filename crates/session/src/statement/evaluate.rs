@@ -58,7 +58,7 @@ impl ClientSession {
     ) -> Result<T, Outcome> {
         let long = |plan: &Plan| plan.uses_tables().then_some(Work::Long);
         let plan = self.plan_and_enter(long, |session, _| {
-            let planning = Planning { core: &session.core, engine: &session.engine, params: &session.params, param_types: &[] };
+            let planning = Planning { core: &session.core, engine: &session.engine, params: &session.tools.params, param_types: &[] };
             let plan = plan(&planning)?;
             session.core.check_accesses(&plan.accesses)?;
             if session.changes.tells_transaction() {
@@ -68,7 +68,7 @@ impl ClientSession {
         })?;
         self.warn_of(&plan);
         if !plan.uses_tables() {
-            let values = run(&plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch);
+            let values = run(&plan, &self.tools.params, &mut self.engine, &mut self.core, &mut self.tools.scratch);
             return values.map_err(|error| self.failed_run(error));
         }
         // A subquery reads tables.

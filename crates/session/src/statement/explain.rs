@@ -183,7 +183,7 @@ impl ClientSession {
 
     /// The plan. What it is warned of is said at the first of its tries.
     fn plan_to_explain(&mut self, statement: &ast::Statement<'_>, sql: &[u8], tries: usize) -> Result<Plan, Outcome> {
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] };
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.tools.params, param_types: &[] };
         let plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         self.core.check_accesses(&plan.accesses)?;
         self.core.may_explain(&plan)?;

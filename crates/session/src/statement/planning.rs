@@ -23,13 +23,13 @@ impl ClientSession {
     /// Plans a statement under the present catalogue. The parameter values at hand have the types of the text's literals.
     pub(crate) fn plan(&self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
         let collation = self.core.settings.collation;
-        let param_types: Vec<ColumnType> = self.params.iter().map(|value| literal_type(value, collation)).collect();
+        let param_types: Vec<ColumnType> = self.tools.params.iter().map(|value| literal_type(value, collation)).collect();
         self.plan_with(statement, sql, &param_types)
     }
 
     /// Plans a statement that is being prepared: by the time that it runs, what its estimates rest on may be otherwise.
     pub(crate) fn plan_ahead(&mut self, statement: &ast::Statement<'_>, sql: &[u8]) -> Result<CachedPlan, SqlError> {
-        self.params.clear();
+        self.tools.params.clear();
         let mut plan = self.plan_prepared(statement, sql)?;
         plan.provisional |= plan.plan.drifts;
         // What runs next is another statement.
@@ -48,7 +48,7 @@ impl ClientSession {
     fn plan_with(&self, statement: &ast::Statement<'_>, sql: &[u8], param_types: &[ColumnType]) -> Result<CachedPlan, SqlError> {
         let catalog_version = self.shared().catalog.version();
         let held_before = memory::held();
-        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types };
+        let planning = Planning { core: &self.core, engine: &self.engine, params: &self.tools.params, param_types };
         let mut plan: Plan = planner::plan_statement(statement, sql, &planning).map_err(|error| self.planning_error(statement, error))?;
         crate::virtual_tables::as_sent(&mut plan.columns);
         self.shared().status.plan_cache_misses.inc();
@@ -58,7 +58,8 @@ impl ClientSession {
         let of_rows = self.core.settings.charsets.of_rows();
         let converts = plan.columns.iter().any(|column| crate::reply::charsets::conversion(&column.ty, of_rows).is_some());
         let written_in = if converts { of_rows } else { crate::reply::charsets::UTF8 };
-        let provisional = self.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
+        let provisional =
+            self.tools.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::transaction::admit::work_of(&plan);
         let shape = planner::shape::Shape::of(&plan);
         let uses_tables = plan.uses_tables();
@@ -115,7 +116,7 @@ impl ClientSession {
     pub(crate) fn take_plan(&mut self, key: &PlanKey) -> Option<Arc<CachedPlan>> {
         let version = self.shared().catalog.version();
         let core = &self.core;
-        self.own_plans.take(key, version, core).or_else(|| core.shared.plans.get(key, version, core))
+        self.tools.plans.take(key, version, core).or_else(|| core.shared.plans.get(key, version, core))
     }
 
     /// Whether a plan is one for the parameters' values at hand.
@@ -126,7 +127,7 @@ impl ClientSession {
 
     #[inline(never)]
     fn is_told_alike(&self, plan: &CachedPlan) -> bool {
-        plan.plan.suits_values(&Planning { core: &self.core, engine: &self.engine, params: &self.params, param_types: &[] })
+        plan.plan.suits_values(&Planning { core: &self.core, engine: &self.engine, params: &self.tools.params, param_types: &[] })
     }
 
     /// Hash of what plans depend on beside the text.

@@ -112,7 +112,7 @@ impl ClientSession {
                 _ => {}
             },
             ast::Statement::Do(exprs) => {
-                self.params.clear();
+                self.tools.params.clear();
                 let planning = Planning { core: &self.core, engine: &self.engine, params: &[], param_types: &[] };
                 let plan = planner::plan_expressions(exprs, sql, &planning)?;
                 self.core.check_accesses(&plan.accesses)?;
@@ -124,7 +124,7 @@ impl ClientSession {
 
     fn prepare_text(&mut self, sql: &[u8]) -> Result<(Prepared, Counted, Option<Columns>), Outcome> {
         let key = self.prepared_key(sql);
-        let arena = std::mem::take(&mut self.arena);
+        let arena = std::mem::take(&mut self.tools.arena);
         let result = self.prepare_parsed(sql, key, &arena);
         self.give_back(arena);
         result
@@ -219,8 +219,8 @@ impl ClientSession {
         if let Some(error) = prepared.unfit() {
             return Err(error.into());
         }
-        self.params.clear();
-        let (params, mut bad, mut attributes) = (&mut self.params, None, Vec::new());
+        self.tools.params.clear();
+        let (params, mut bad, mut attributes) = (&mut self.tools.params, None, Vec::new());
         let charsets = self.core.settings.charsets;
         let param_count = usize::from(prepared.param_count);
         let (types, long_data) = prepared.bound();
@@ -274,7 +274,7 @@ impl ClientSession {
         ran
     }
 
-    /// Runs a prepared statement with the values in `self.params`.
+    /// Runs a prepared statement with the values in `self.tools.params`.
     fn run_prepared(&mut self, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
         match self.prepared.get(id).and_then(Prepared::setting) {
             None => self.run_prepared_as_is(id, sink),
@@ -331,7 +331,7 @@ impl ClientSession {
     /// The plan, or another where parameters that the select list shows were planned as something else than what is bound now.
     fn suited_to_params(&mut self, id: u32, plan: Arc<CachedPlan>) -> Result<Arc<CachedPlan>, Outcome> {
         let collation = self.core.settings.collation;
-        let suits = |(n, planned): &(u32, Option<(TypeKind, bool)>)| match self.params.get(*n as usize) {
+        let suits = |(n, planned): &(u32, Option<(TypeKind, bool)>)| match self.tools.params.get(*n as usize) {
             None | Some(Value::Null) => true,
             Some(value) => bound_type(value, collation).map(|ty| (ty.kind, ty.unsigned)) == *planned,
         };
@@ -366,7 +366,7 @@ impl ClientSession {
 
     #[cold]
     fn plan_with_params(&mut self, sql: &[u8]) -> Result<CachedPlan, Outcome> {
-        let arena = std::mem::take(&mut self.arena);
+        let arena = std::mem::take(&mut self.tools.arena);
         let planned = match parser::parse(sql, self.lexical_mode(), &arena) {
             Ok(parsed) => self.plan_prepared(&parsed.statement, sql).map_err(Outcome::from),
             Err(error) => Err(parse_error(error).into()),
@@ -378,7 +378,7 @@ impl ClientSession {
     /// Runs a statement without a plan from its text.
     #[inline(never)]
     fn run_text(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        let arena = std::mem::take(&mut self.arena);
+        let arena = std::mem::take(&mut self.tools.arena);
         let result = match parser::parse(sql, self.lexical_mode(), &arena) {
             Ok(parsed) => self.run_statement(&parsed.statement, sql, sink).map(|_| ()),
             Err(error) => Err(parse_error(error).into()),
@@ -404,9 +404,9 @@ impl ClientSession {
     fn prepare_named(&mut self, name: &str, sql: &[u8]) -> Result<(), Outcome> {
         let lower = name.to_lowercase();
         self.prepared.close_named(&lower);
-        let outer = std::mem::take(&mut self.arena);
+        let outer = std::mem::take(&mut self.tools.arena);
         let prepared = self.prepare_text(sql);
-        self.arena = outer;
+        self.tools.arena = outer;
         let (prepared, counted, _) = prepared?;
         let id = self.prepared.add(prepared, counted)?;
         if self.logged.is_some() {
@@ -425,10 +425,10 @@ impl ClientSession {
         if usize::from(count) != using.len() {
             return Err(codes::wrong_arguments("EXECUTE").into());
         }
-        self.params.clear();
+        self.tools.params.clear();
         for variable in using {
             let value = self.core.user_variable(variable).value;
-            self.params.push(value);
+            self.tools.params.push(value);
         }
         if self.logged.is_some()
             && let Some(sql) = self.prepared.get(id).map(|prepared| Arc::clone(&prepared.sql))

@@ -117,23 +117,23 @@ impl ClientSession {
         let mode = self.lexical_mode();
         let environment = self.environment();
         let version = self.shared().catalog.version();
-        if let Some((place, plan)) = self.own_texts.take(sql, mode, environment, version, &self.core, &mut self.lifted) {
+        if let Some((place, plan)) = self.tools.texts.take(sql, mode, environment, version, &self.core, &mut self.tools.lifted) {
             if self.bind_literals(sql).is_err() {
-                self.own_texts.put_back(place, plan);
+                self.tools.texts.put_back(place, plan);
                 return self.query_plainly(sql, sink);
             }
             if self.suits_values(&plan) {
                 let ran = self.run_cached(&plan, sink);
-                self.own_texts.put_back(place, plan);
+                self.tools.texts.put_back(place, plan);
                 return ran.map(|ran| Tried::of(ran, None));
             }
         }
-        let fingerprint = parser::fingerprint(sql, mode, &mut self.lifted);
+        let fingerprint = parser::fingerprint(sql, mode, &mut self.tools.lifted);
         if fingerprint.cacheable {
             let key = PlanKey { text: fingerprint.hash, environment };
             let found = match self.take_plan(&key) {
                 Some(plan) if self.bind_literals(sql).is_err() => {
-                    self.own_plans.put(key, plan);
+                    self.tools.plans.put(key, plan);
                     None
                 }
                 Some(plan) if self.suits_values(&plan) => Some((plan, self.following(sql, fingerprint.rest))),
@@ -141,8 +141,8 @@ impl ClientSession {
             };
             if let Some((plan, next)) = found {
                 let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| Tried::of(ran, next)));
-                self.own_texts.put(sql, environment, &plan);
-                self.own_plans.put(key, plan);
+                self.tools.texts.put(sql, environment, &plan);
+                self.tools.plans.put(key, plan);
                 return ran;
             }
         }
@@ -152,7 +152,7 @@ impl ClientSession {
     /// Without a plan by text: also where a literal's bytes are not of the type that its place in a plan has, and for the error to report.
     #[inline(never)]
     fn query_plainly(&mut self, sql: &[u8], sink: &mut ResultSink<'_>) -> Result<Tried, Outcome> {
-        let arena = std::mem::take(&mut self.arena);
+        let arena = std::mem::take(&mut self.tools.arena);
         let result = self.parse_and_run(sql, &arena, sink);
         self.give_back(arena);
         result
@@ -162,7 +162,7 @@ impl ClientSession {
     #[inline(never)]
     fn plan_lifted(&mut self, sql: &[u8], key: &PlanKey, rest: usize) -> Option<Arc<CachedPlan>> {
         self.stage("optimizing", "plan_lifted");
-        let arena = std::mem::take(&mut self.arena);
+        let arena = std::mem::take(&mut self.tools.arena);
         let planned = match parser::parse_parameterised(sql, self.lexical_mode(), &arena) {
             Ok(parsed) if is_planned(&parsed.statement) => match self.bind_literals(sql) {
                 Ok(()) => self.plan(&parsed.statement, sql).ok(),
@@ -173,7 +173,7 @@ impl ClientSession {
         self.give_back(arena);
         let mut plan = planned?;
         // Of several statements only the first would be told by the text as a whole.
-        plan.template = if rest == sql.len() { parser::Template::new(sql, &self.lifted) } else { None };
+        plan.template = if rest == sql.len() { parser::Template::new(sql, &self.tools.lifted) } else { None };
         let plan = Arc::new(plan);
         self.keep_plan(*key, &plan);
         Some(plan)
@@ -195,7 +195,7 @@ impl ClientSession {
             let at = sql[..parsed.rest].iter().rposition(|byte| *byte == b';').unwrap_or(parsed.rest);
             return Err(parse_error(parser::ParseError::syntax(sql, at)).into());
         }
-        self.params.clear();
+        self.tools.params.clear();
         if parsed.param_count > 0 {
             // A placeholder has a meaning only in a prepared statement.
             return Err(parse_error(parser::ParseError::syntax(sql, placeholder_at(sql))).into());
@@ -225,9 +225,9 @@ impl ClientSession {
     /// The lifted literals as parameter values.
     #[inline(never)]
     fn bind_literals(&mut self, sql: &[u8]) -> Result<(), Outcome> {
-        self.params.clear();
+        self.tools.params.clear();
         let mode = self.lexical_mode();
-        for literal in &self.lifted {
+        for literal in &self.tools.lifted {
             let value = match literal.kind {
                 LiteralKind::Int => Value::Int(literal.int as i64),
                 LiteralKind::UInt => Value::UInt(literal.int),
@@ -250,7 +250,7 @@ impl ClientSession {
                     Value::bytes(text)
                 }
             };
-            self.params.push(value);
+            self.tools.params.push(value);
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl ClientSession {
         const KEPT_BYTES_MAX: usize = 64 << 10;
         if arena.allocated_bytes() <= KEPT_BYTES_MAX {
             arena.reset();
-            self.arena = arena;
+            self.tools.arena = arena;
         }
     }
 }

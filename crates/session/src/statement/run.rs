@@ -23,7 +23,7 @@ pub(crate) enum Ran {
 }
 
 impl ClientSession {
-    /// Runs a plan with the parameter values in `self.params` and writes the reply.
+    /// Runs a plan with the parameter values in `self.tools.params` and writes the reply.
     pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         let ran = self.run_and_reply(plan, sink);
         if plan.plan.writes && self.engine.awaits_log().is_none() {
@@ -153,7 +153,7 @@ impl ClientSession {
             begun: false,
             dependencies: Some(&self.dependencies),
         };
-        executor::execute(&plan.plan, &self.params, &mut self.engine, &mut self.core, &mut self.scratch, &mut output)
+        executor::execute(&plan.plan, &self.tools.params, &mut self.engine, &mut self.core, &mut self.tools.scratch, &mut output)
     }
 
     /// Says what the plan is warned of.
@@ -167,7 +167,7 @@ impl ClientSession {
     /// 1292 for constants that are none of what they are compared with: an error where a strict statement changes rows.
     #[inline(never)]
     fn tell_odd_constants(&mut self, plan: &Plan) -> Result<(), Outcome> {
-        for told in executor::odd_constants(plan, &self.params, &self.core)? {
+        for told in executor::odd_constants(plan, &self.tools.params, &self.core)? {
             self.core.warn(told);
         }
         Ok(())
