@@ -27,6 +27,8 @@ pub(crate) enum Arrival {
     Passing,
     /// Nobody yet.
     Ahead,
+    /// Nobody yet, but it was in use before the server started anew.
+    Kept,
 }
 
 /// Outcome of one search for a frame.
@@ -113,13 +115,17 @@ impl BufferPool {
     /// A page arrives: its bytes are in a frame that this thread has in hand, and it is claimed. It stays latched exclusively.
     pub(crate) fn install(&self, cell: &AtomicU64, page: PageNo, frame: usize, arrival: Arrival) {
         match arrival {
-            Arrival::Wanted | Arrival::Passing => self.frames().set_usage(frame, 0),
+            Arrival::Wanted | Arrival::Passing | Arrival::Kept => self.frames().set_usage(frame, 0),
             Arrival::Ahead => self.frames().set_ahead(frame),
         }
         self.frames().set_page(frame, page);
         word::set_frame(cell, frame);
         // From here on the clock sees the frame.
-        self.replacement.lock().loaded(frame, page, arrival != Arrival::Wanted);
+        let mut queues = self.replacement.lock();
+        match arrival {
+            Arrival::Kept => queues.kept(frame),
+            other => queues.loaded(frame, page, other != Arrival::Wanted),
+        }
     }
 
     /// A page departs, which the caller has latched exclusively and which is clean: the latch is released. The word first, then the frame: who finds no page in the

@@ -140,6 +140,14 @@ impl Frames {
         self.usage[frame].load(Ordering::Relaxed) == AHEAD
     }
 
+    /// Uses since the clock last passed; none of a page that was read ahead and not asked for.
+    pub fn uses(&self, frame: usize) -> u8 {
+        match self.usage[frame].load(Ordering::Relaxed) {
+            AHEAD => 0,
+            uses => uses,
+        }
+    }
+
     /// Takes one use away; false when there was none.
     pub fn untouch(&self, frame: usize) -> bool {
         let usage = &self.usage[frame];

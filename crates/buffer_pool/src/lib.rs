@@ -14,7 +14,7 @@
 //! flush lock is held: the flusher passes over pages that are latched exclusively.
 //!
 //! # Not here
-//! Which page to read (also ahead: `read_ahead.rs` only does it), in which order pages are latched (the B+tree's and the space map's rule), checkpoints (the engine writes them).
+//! Which page to read (also ahead: `read_ahead.rs` only does it; after a restart: `warm.rs` tells which there are and reads what it is given), in which order pages are latched (the B+tree's and the space map's rule), checkpoints (the engine writes them).
 //!
 //! # Start at
 //! [`BufferPool`], then `word.rs` (the latch), `mtr.rs`, `flush.rs`.
@@ -36,6 +36,7 @@ mod read_ahead;
 mod redo;
 mod replacement;
 mod stats;
+mod warm;
 mod word;
 
 pub use cached::CachedPage;
@@ -45,6 +46,6 @@ pub use guard::{ExclusiveGuard, OptimisticGuard, SharedGuard};
 pub use mtr::{Mtr, PageRef};
 pub use ops::{NEW_PAGE, Op, Ops, PAGE_IMAGE, WRITE_BYTES, ops, put_op};
 pub use pool::{BufferPool, PoolConfig};
-pub use read_ahead::ReadAheadHandle;
+pub use read_ahead::{Brought, ReadAheadHandle};
 pub use redo::{RedoHandler, RedoHandlers, RedoOp, makes_page_anew};
 pub use stats::StatsSnapshot;

@@ -132,16 +132,24 @@ impl BufferPool {
     }
 
     fn read_batch_ahead(&self, pages: &[PageNo]) {
+        let read = self.read_batch(pages, Arrival::Ahead, || self.try_take_frame()).read;
+        self.stats.reads_ahead.fetch_add(read as u64, Ordering::Relaxed);
+    }
+
+    /// Reads those of some pages that nobody has or brings, at once, into frames that `take_frame` gives; where it gives none the rest is left.
+    pub(crate) fn read_batch(&self, pages: &[PageNo], arrival: Arrival, take_frame: impl Fn() -> Option<usize>) -> Brought {
         let mut claimed = Vec::with_capacity(pages.len());
+        let mut out_of_frames = false;
         for &page in pages {
             let Ok(cell) = self.cell(page) else { continue };
             if self.is_resident(page) || !word::claim_absent(cell) {
                 continue;
             }
-            match self.try_take_frame() {
+            match take_frame() {
                 Some(frame) => claimed.push((cell, page, frame)),
                 None => {
                     word::release_exclusive(cell, page.0, self.lot(), false);
+                    out_of_frames = true;
                     break;
                 }
             }
@@ -152,13 +160,14 @@ impl BufferPool {
         let mut reads: Vec<PageRead<'_>> = claimed
             .iter()
             .map(|(_, page, frame)| {
-                // SAFETY: `try_take_frame` put the frame in this thread's hand and no page is in it; each frame is in the list once.
+                // SAFETY: `take_frame` put the frame in this thread's hand and no page is in it; each frame is in the list once.
                 let buffer = unsafe { self.frames().bytes_mut(*frame) };
                 PageRead { page: *page, buffer, result: Ok(()) }
             })
             .collect();
         self.store().read_many(&mut reads);
         let good: Vec<bool> = reads.into_iter().map(|read| read.result.is_ok()).collect();
+        let mut brought = Brought { read: 0, out_of_frames };
         for ((cell, page, frame), good) in claimed.into_iter().zip(good) {
             if !good {
                 // Whoever needs the page reads it and meets the error.
@@ -166,9 +175,19 @@ impl BufferPool {
                 word::release_exclusive(cell, page.0, self.lot(), false);
                 continue;
             }
-            self.stats.reads_ahead.fetch_add(1, Ordering::Relaxed);
-            self.install(cell, page, frame, Arrival::Ahead);
+            brought.read += 1;
+            self.install(cell, page, frame, arrival);
             drop(ExclusiveGuard::new(self, cell, page, frame));
         }
+        brought
     }
+}
+
+/// What became of pages that were to be read before anybody asks for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Brought {
+    /// How many are in memory now that were not.
+    pub read: usize,
+    /// The rest was left: there was no frame for it.
+    pub out_of_frames: bool,
 }

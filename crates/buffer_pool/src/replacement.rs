@@ -76,6 +76,20 @@ impl Replacement {
         }
     }
 
+    /// Queues a frame with a page that was in use when the server ran last. It was judged then, so it is not on probation again; pages come with those that were in
+    /// use most first, so each goes before those that came earlier.
+    pub fn kept(&mut self, frame: usize) {
+        self.main.push_front(frame as u32);
+    }
+
+    /// A free frame that the cleaner does not keep in reserve: to take it makes nobody give up a page.
+    pub fn take_spare(&mut self) -> Option<usize> {
+        if self.free.len() <= self.reserve {
+            return None;
+        }
+        self.free.pop().map(|frame| frame as usize)
+    }
+
     /// Looks at one frame.
     pub fn step(&mut self, frames: &Frames) -> Step {
         match self.free.pop() {
