@@ -116,6 +116,7 @@ pub struct Engine {
     pub(crate) archiver: Mutex<Option<wal::Archiver>>,
     pub(crate) purging: Purging,
     pub(crate) spill_wake: sync::Signal,
+    pub(crate) warm: crate::warm::WarmStart,
     /// The undo store has no room, neither in memory nor in its file: rows cannot be changed until it has. Relaxed: looked at before each change.
     pub(crate) undo_stuck: AtomicBool,
 }
@@ -182,6 +183,7 @@ impl Engine {
             archiver: Mutex::with_order(Rank::Catalog, 2, None),
             purging: Purging::new(config.purge_threads),
             spill_wake: sync::Signal::new(),
+            warm: crate::warm::WarmStart::new(disk),
             undo_stuck: AtomicBool::new(false),
             wal: opened.wal,
             pool: opened.pool,
@@ -524,6 +526,7 @@ impl Engine {
     /// Stops the background work. With `clean`, everything is written and a checkpoint taken: the next start has nothing to recover.
     /// Sessions must be gone.
     pub fn close(&self, clean: bool) -> Result<()> {
+        self.end_warm_start(clean && !self.failed.load(Ordering::SeqCst));
         let background = self.background.lock().take();
         if let Some(background) = background {
             background.stop.store(true, Ordering::SeqCst);

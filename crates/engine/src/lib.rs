@@ -14,7 +14,7 @@
 //! What a column's value means (`types`, `record`), names (`catalog`), statements.
 //!
 //! # Start at
-//! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does. `purge.rs`, `scan.rs`, `locks.rs`, `online.rs` are heads of rooms, too: each says what is in it.
+//! [`Engine::open`], [`Session`]; then `write.rs` for the life of a change and `recovery.rs` for what a restart does. `purge.rs`, `scan.rs`, `locks.rs`, `online.rs`, `warm.rs` are heads of rooms, too: each says what is in it.
 
 mod auto_increment_counters;
 mod background;
@@ -50,6 +50,7 @@ mod status;
 mod table;
 mod undo_record;
 mod version;
+mod warm;
 mod write;
 
 pub use backup::{BackupPoint, commit_time, undo_extents};
@@ -84,6 +85,7 @@ pub use statistics::IndexFigures;
 pub use status::EngineStatus;
 pub use table::{Index, IndexSpec, Table, TableSpec, align_to_series};
 pub use wal::FlushPolicy;
+pub use warm::{DumpStatus, LoadStatus, WarmSettings};
 pub use write::deferred::Deferred;
 pub use write::staged::Staged;
 pub use write::{Modified, Modify, OnDuplicate};

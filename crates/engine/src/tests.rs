@@ -32,6 +32,7 @@ mod runs;
 mod staged;
 mod statistics;
 mod undone;
+mod warm;
 
 /// A seed: `ENGINE_SEED` to replay a run, else another one each time.
 fn seed() -> u64 {

@@ -37,6 +37,7 @@ pub fn serve<S: Service>(
     let service = open(settings)?;
     announce(&listeners, &settings.data_dir);
     let server = Server::start(Arc::clone(&service), listeners, WATCH_INTERVAL)?;
+    service.accepts();
     service_manager::tell(service_manager::SERVES);
 
     let signal = signals.forever().next();

@@ -341,6 +341,10 @@ impl Service for SqlService {
         &self.shared.connections
     }
 
+    fn accepts(&self) {
+        self.shared.begin_warm_start();
+    }
+
     fn waiting_for_slots(&self) -> u32 {
         self.shared.admission.waiting()
     }

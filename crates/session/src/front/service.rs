@@ -87,6 +87,9 @@ pub trait Service: Send + Sync + 'static {
     /// The registry, which KILL and the process list use.
     fn connections(&self) -> &Arc<Connections>;
 
+    /// Connections are accepted from now on: what the first of them need not wait for may begin.
+    fn accepts(&self) {}
+
     /// How many statements wait for a slot of admission.
     fn waiting_for_slots(&self) -> u32 {
         0

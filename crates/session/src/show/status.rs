@@ -6,7 +6,7 @@ use crate::context::Core;
 use crate::front::{compression, encryption};
 use crate::reply::fixed_columns::{ColumnList, lists};
 use crate::shared::Shared;
-use crate::variables::{self, DEFINITIONS, Scope};
+use crate::variables::{self, DEFINITIONS, Scope, warm_start};
 use executor::StatementContext;
 use parser::ast::VarScope;
 use planner::expr::VariableScope;
@@ -76,11 +76,13 @@ pub(crate) fn status_list(core: &Core, global: bool) -> Vec<(&'static str, Strin
 }
 
 /// Those that are not counts.
-fn texts(shared: &Shared) -> [(&'static str, String); 4] {
+fn texts(shared: &Shared) -> [(&'static str, String); 6] {
     let (_, after_seconds) = shared.connections.most();
     let since = Timestamp::from_micros(shared.started_micros + i64::from(after_seconds) * 1_000_000);
     let whole = Timestamp::from_micros(since.micros() / 1_000_000 * 1_000_000);
     [
+        ("Innodb_buffer_pool_dump_status", warm_start::dump_status(shared)),
+        ("Innodb_buffer_pool_load_status", warm_start::load_status(shared)),
         ("Innodb_redo_log_enabled", "ON".to_owned()),
         ("Innodb_redo_log_resize_status", "OK".to_owned()),
         ("Max_used_connections_time", TimeZone::system().to_local(whole).to_string()),

@@ -14,6 +14,7 @@ use crate::front::compression::CompressionChoice;
 use crate::front::encryption::is_version_list;
 use crate::shared::{Shared, memory_limit_of, memory_of_storage};
 use crate::variables::table::index_of;
+use crate::variables::warm_start;
 use crate::variables::{DEFINITIONS, Definition, position, variable};
 use admission::Mode;
 use engine::{FlushPolicy, Isolation};
@@ -152,6 +153,21 @@ pub(crate) static EFFECTS: &[Effect] = &[
     }),
     effect("general_log_file").refuses(no_log_name),
     effect("identity").when_set(say_last_id),
+    effect("innodb_buffer_pool_dump_at_shutdown").of_server(warm_start::apply),
+    effect("innodb_buffer_pool_dump_now").of_server(|shared| {
+        warm_start::when_on(shared, variable!("innodb_buffer_pool_dump_now"), engine::Engine::dump_pages_soon);
+        Ok(())
+    }),
+    effect("innodb_buffer_pool_dump_pct").of_server(warm_start::apply),
+    effect("innodb_buffer_pool_filename").refuses(warm_start::not_null).of_server(warm_start::apply),
+    effect("innodb_buffer_pool_load_abort").of_server(|shared| {
+        warm_start::when_on(shared, variable!("innodb_buffer_pool_load_abort"), engine::Engine::abort_load);
+        Ok(())
+    }),
+    effect("innodb_buffer_pool_load_now").of_server(|shared| {
+        warm_start::when_on(shared, variable!("innodb_buffer_pool_load_now"), engine::Engine::load_pages_soon);
+        Ok(())
+    }),
     effect("innodb_flush_log_at_trx_commit").of_server(|shared| {
         shared.set_flush_policy(shared.number(variable!("innodb_flush_log_at_trx_commit")));
         Ok(())

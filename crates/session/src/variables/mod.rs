@@ -10,6 +10,7 @@
 //! - `global.rs`, `session.rs`: the values of the server and of a session.
 //! - `effects.rs`: what a variable does at once, by SET, at a login, by a hint, at a start.
 //! - `set.rs`: SET.
+//! - `warm_start.rs`: the variables of the list of the buffer pool's pages, and how it is told.
 //! - `persist.rs`: SET PERSIST as a statement; `persisted.rs`: what it keeps; `kept_file.rs`: the files for that and for `server_uuid.rs`.
 //!
 //! # Start at
@@ -26,6 +27,7 @@ mod server_uuid;
 mod session;
 pub(crate) mod set;
 mod table;
+pub(crate) mod warm_start;
 
 pub use global::{GlobalVariables, default_value, parse_size};
 pub(crate) use global::{Origin, Source};
