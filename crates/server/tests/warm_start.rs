@@ -80,7 +80,7 @@ fn after_a_shutdown_all_pages_are_read_before_they_are_asked_for() {
     let mut c = server.connect();
     let ended = wait_for_load(&mut c);
     assert!(ended.starts_with("Buffer pool(s) load completed at "), "{ended}");
-    assert!(count(&mut c, "Innodb_buffer_pool_pages_data") > 300);
+    assert!(count(&mut c, "Innodb_buffer_pool_pages_data") > 200);
     assert_eq!(reads_of_all_rows(&mut c), 0);
     drop(c);
     assert!(server.log().contains(" pages listed in ib_buffer_pool read in "), "{}", server.log());
@@ -135,7 +135,8 @@ fn garbage_in_place_of_the_list_does_no_harm() {
     let mut flipped = good.clone();
     flipped[good.len() / 2] ^= 4;
     let torn = good[..good.len() - 7].to_vec();
-    for garbage in [b"0,1\n0,2\n".to_vec(), vec![0; 100_000], torn, flipped, b"ALTIWARM".to_vec()] {
+    let all = [b"0,1\n0,2\n".to_vec(), vec![0; 100_000], torn, flipped, b"ALTIWARM".to_vec()];
+    for (at, garbage) in all.into_iter().enumerate() {
         std::fs::write(&list, &garbage).expect("written");
         server.restart();
         let mut c = server.connect();
@@ -144,7 +145,7 @@ fn garbage_in_place_of_the_list_does_no_harm() {
         assert_eq!(ended, format!("Error parsing '{path}', unable to load buffer pool (stage 1)"));
         assert!(reads_of_all_rows(&mut c) > 100);
         let told = server.log().matches("ib_buffer_pool is no list of the buffer pool's pages").count();
-        assert_eq!(told, 1, "{}", server.log());
+        assert_eq!(told, at + 1, "{}", server.log());
         drop(c);
         // And the next list is a good one.
         assert_eq!(server.stop(), Some(0));
@@ -154,7 +155,7 @@ fn garbage_in_place_of_the_list_does_no_harm() {
     server.restart();
     let ended = wait_for_load(&mut server.connect());
     assert!(ended.ends_with("/ib_buffer_pool' for reading: No such file or directory"), "{ended}");
-    assert!(!server.log().contains("ib_buffer_pool:"), "a new directory has none: {}", server.log());
+    assert!(!server.log().contains("pages, ib_buffer_pool:"), "a new directory has none: {}", server.log());
     assert_eq!(server.stop(), Some(0));
 }
 
