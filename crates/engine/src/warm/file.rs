@@ -44,13 +44,19 @@ pub(super) fn write(disk: &dyn Disk, name: &str, bytes: &[u8]) -> io::Result<()>
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is another file of that name"));
     }
     let new = format!("{name}{INCOMPLETE}");
-    let file = disk.open(&new, OpenMode::Create, FileKind::Buffered)?;
+    let replaced = fill(disk, &new, bytes).and_then(|()| disk.rename(&new, name)).and_then(|()| disk.sync_dir(""));
+    if replaced.is_err() {
+        // What is left of it is of no use, and may be what fills the disk; if it stays, the next list is written over it.
+        let _ = disk.remove(&new);
+    }
+    replaced
+}
+
+fn fill(disk: &dyn Disk, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let file = disk.open(name, OpenMode::Create, FileKind::Buffered)?;
     file.set_len(bytes.len() as u64)?;
     file.write_at(bytes, 0)?;
-    file.sync()?;
-    drop(file);
-    disk.rename(&new, name)?;
-    disk.sync_dir("")
+    file.sync()
 }
 
 /// The list lies in the data directory: elsewhere the account that names the file might not be one who may write there.
