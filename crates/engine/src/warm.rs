@@ -343,7 +343,14 @@ impl Engine {
                 return Some((read, LoadStatus::Aborted));
             }
             wanted.clear();
-            wanted.extend(batch.iter().copied().filter(|page| self.is_to_be_brought(*page)));
+            for page in batch.iter().copied() {
+                match self.is_to_be_brought(page) {
+                    Ok(true) => wanted.push(page),
+                    Ok(false) => {}
+                    // A broken page of the map: not to be read in vain for each of its pages, and most of these are.
+                    Err(_) => break,
+                }
+            }
             let brought = self.pool.bring_kept(&wanted);
             read += brought.read;
             if brought.out_of_frames {
@@ -357,9 +364,12 @@ impl Engine {
         Some((read, LoadStatus::Done(self.clock.wall_us())))
     }
 
-    /// Whether a listed page is an index's and not in memory. What cannot be asked is left to who needs it.
-    fn is_to_be_brought(&self, page: PageNo) -> bool {
-        page.0 < self.pool.store().page_count() && !self.pool.is_resident(page) && matches!(self.space.owner_of(page), Ok(Some(_)))
+    /// Whether a listed page is an index's and not in memory.
+    fn is_to_be_brought(&self, page: PageNo) -> Result<bool> {
+        if page.0 >= self.pool.store().page_count() || self.pool.is_resident(page) {
+            return Ok(false);
+        }
+        Ok(self.space.owner_of(page)?.is_some())
     }
 }
 
