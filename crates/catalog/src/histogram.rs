@@ -50,7 +50,7 @@ pub struct Bucket {
 }
 
 /// Orders values of a column, or a column's values and a constant's.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
     class: CompareClass,
 }
@@ -66,6 +66,14 @@ impl Order {
         let class = CompareClass::of(ty, other, ty.collation);
         let is_text = |class| matches!(class, CompareClass::String(_));
         (is_text(class) == is_text(Order::of(ty).class)).then_some(Order { class })
+    }
+
+    /// The beginning of a text as a number: texts whose numbers differ compare as these do. `None` of all else.
+    pub fn head(self, value: &Value) -> Option<u64> {
+        match (self.class, value) {
+            (CompareClass::String(collation), Value::Bytes(text)) => Some(collation.key_head(text)),
+            _ => None,
+        }
     }
 
     /// Compares two values that are not NULL; instants as they are, whatever the session's zone.

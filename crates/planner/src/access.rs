@@ -21,7 +21,9 @@ use catalog::{IndexDef, TableEntry};
 use order::{order_matches, ordering_part, sure_points};
 use parser::ast::IndexHintKind;
 use record::{KeyPart, KeyRestore};
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use types::{ColumnType, LocalTime, Value};
 
 // Costs are in units of reading the next row of a scan, which took 10 to 20 ns of processor time where these were measured (docs/performance.md,
@@ -59,7 +61,8 @@ const PROBE_FETCH: f64 = 15.0;
 
 impl Path {
     /// Cost of one execution for a row of a join: measured against the scans and hash tables that would do the same for all rows together.
-    pub fn probe_cost(&self) -> f64 {
+    /// `rows`: how many are read.
+    pub fn probe_cost(&self, rows: f64) -> f64 {
         let (Some(index), Some(ranges)) = (self.index, &self.ranges) else { return self.cost };
         let seeks = ranges.spec.any.len().max(1) as f64;
         let each = match index {
@@ -68,7 +71,7 @@ impl Path {
             0 => PROBE_ROW,
             _ => PROBE_FETCH,
         };
-        seeks * PROBE_SEEK + self.rows * each
+        seeks * PROBE_SEEK + rows * each
     }
 }
 
@@ -78,7 +81,7 @@ pub struct Path {
     /// Index; `None` for all rows in primary order.
     pub index: Option<u32>,
     /// Ranges.
-    pub ranges: Option<Ranges>,
+    pub ranges: Option<Rc<Ranges>>,
     /// Rows are not fetched, at least where the ranges come out exact.
     pub covering: bool,
     /// At most one row per key.
@@ -124,6 +127,9 @@ impl RangeScope for TableScope<'_> {
     }
 
     fn is_available(&self, expr: &Expr) -> bool {
+        if matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Param(_)) {
+            return true;
+        }
         if expr.any(&mut |e| e.is_volatile_call() || self.binder.is_reassigned(e)) {
             return false;
         }
@@ -133,12 +139,26 @@ impl RangeScope for TableScope<'_> {
     }
 }
 
+/// What is known of the ways to read a table under some conditions, whatever order is wanted: kept for who asks for another one.
+#[derive(Default)]
+pub(crate) struct Ways {
+    sargs: OnceCell<Sargs>,
+    /// Cost of testing the conditions on a row that nothing is known of.
+    tests: OnceCell<f64>,
+    /// Share of the rows that they let pass.
+    share: OnceCell<f64>,
+    /// What each index is read for, by its number.
+    indexes: RefCell<Vec<Option<Rc<IndexRead>>>>,
+}
+
 /// A table that is to be read, and what is asked of it.
 struct TableRead<'t> {
     entry: &'t TableEntry,
     relation: &'t Relation,
     conditions: &'t [Expr],
     scope: &'t TableScope<'t>,
+    /// What is known already.
+    ways: &'t Ways,
     /// What is usable of the conditions.
     sargs: &'t Sargs,
     /// Rows that it has, and that it is taken to have.
@@ -162,10 +182,11 @@ impl<'t> TableRead<'t> {
         entry: &'t TableEntry,
         scope: &'t TableScope<'t>,
         conditions: &'t [Expr],
-        sargs: &'t Sargs,
+        ways: &'t Ways,
         wanted: Option<Wanted<'t>>,
     ) -> TableRead<'t> {
         let relation = scope.relation;
+        let sargs = ways.sargs.get_or_init(|| Sargs::collect(conditions, scope));
         let context = scope.binder.context;
         // A small table may grow while its plan is cached: below this an index is preferred as if it had grown already.
         let counted = (context.rows_estimate(entry) as f64).max(1.0);
@@ -177,6 +198,7 @@ impl<'t> TableRead<'t> {
             relation,
             conditions,
             scope,
+            ways,
             sargs,
             counted,
             total: counted.max(ROWS_MIN),
@@ -186,8 +208,8 @@ impl<'t> TableRead<'t> {
             forced: relation.hints.iter().any(|(kind, indexes)| *kind == IndexHintKind::Force && !indexes.is_empty()),
             // `sql_safe_updates` refuses to read all rows of what is changed: any key is better.
             all_rows_worth: if relation.keep_key.is_some() && context.safe_updates() { UNSAFE } else { 1.0 },
-            has_range: leading.any(|first| sargs.ranges_for(&[range_part(first)]).is_some()),
-            tests: condition_cost::of_any(conditions),
+            has_range: leading.any(|first| sargs.bounds(range_part(first))),
+            tests: *ways.tests.get_or_init(|| condition_cost::of_any(conditions)),
         }
     }
 
@@ -199,6 +221,15 @@ impl<'t> TableRead<'t> {
     /// Whether reading an index with these parts, of which so many have one value, yields the wanted order: `Some(backward)`.
     fn is_ordered(&self, parts: &[(u32, bool)], points: usize) -> Option<bool> {
         order_matches(self.wanted?.order, self.relation, parts, points, self.conditions)
+    }
+
+    /// The same of an index, with the primary key's parts behind its own.
+    fn is_ordered_by(&self, no: u32, points: usize) -> Option<bool> {
+        self.wanted.filter(|wanted| !wanted.order.is_empty())?;
+        let indexes = &self.entry.def.indexes;
+        let behind = if no == 0 { [].iter() } else { indexes[0].parts.iter() };
+        let parts: Vec<(u32, bool)> = indexes[no as usize].parts.iter().chain(behind).map(ordering_part).collect();
+        self.is_ordered(&parts, points)
     }
 
     /// Whether the wanted order is one of this table's rows alone.
@@ -222,7 +253,8 @@ impl<'b, 't> Cheapest<'b, 't> {
     /// Begins with a way that is always open.
     fn new(binder: &'b Binder<'b>, of: &'b TableRead<'t>, mut first: Path) -> Cheapest<'b, 't> {
         let sorted = of.wanted.is_some_and(|wanted| !wanted.order.is_empty());
-        let selectivity = if sorted { binder.shares(of.relation, of.conditions).iter().product() } else { 1.0 };
+        let share = || binder.shares(of.relation, of.conditions).iter().product();
+        let selectivity = if sorted { *of.ways.share.get_or_init(share) } else { 1.0 };
         first.cost += first.rows * of.tests;
         let least = cost_in_order(binder, of, selectivity, &mut first);
         Cheapest { binder, of, selectivity, least, path: first }
@@ -263,49 +295,30 @@ fn cost_in_order(binder: &Binder<'_>, of: &TableRead<'_>, selectivity: f64, path
     cost
 }
 
-/// An index that may be read, and how.
-struct IndexRead<'t> {
-    no: u32,
-    index: &'t IndexDef,
+/// What an index is read for, whatever order is wanted.
+struct IndexRead {
     /// Its entries are enough.
     covering: bool,
     /// Cost of an entry, with the row behind it where that is fetched.
     per_row: f64,
-    /// What its parts, and the primary key's behind them, give an order by.
-    directions: Vec<(u32, bool)>,
-}
-
-impl<'t> IndexRead<'t> {
-    fn new(of: &TableRead<'t>, no: u32) -> IndexRead<'t> {
-        let entry = of.entry;
-        let index = &entry.def.indexes[no as usize];
-        let covering = no != 0 && !of.locks && covers(entry, no as usize, of.relation);
-        let per_row = if no == 0 {
-            ROW_COST
-        } else if covering {
-            entry_cost(entry, no as usize)
-        } else {
-            FETCH_COST
-        };
-        let directions =
-            index.parts.iter().chain(if no == 0 { [].iter() } else { entry.def.indexes[0].parts.iter() }).map(ordering_part).collect();
-        IndexRead { no, index, covering, per_row, directions }
-    }
+    /// The way by ranges, where conditions make some, with how many leading parts surely have one value.
+    ranged: Option<(Path, usize)>,
 }
 
 impl<'c> Binder<'c> {
     /// The best access path to a relation. `blocked` are the slots of relations that are read later (its own included).
     pub fn best_path(&self, relation: &Relation, conditions: &[Expr], blocked: &BTreeSet<Slot>, wanted: Option<Wanted<'_>>) -> Path {
-        self.paths(relation, conditions, blocked, wanted).0
+        self.paths(relation, conditions, blocked, wanted, &Ways::default()).0
     }
 
-    /// The best access path and the indexes that had usable conditions.
-    pub fn paths(
+    /// The best access path and the indexes that had usable conditions. `ways` keeps what others will ask for who want another order of the same.
+    pub(crate) fn paths(
         &self,
         relation: &Relation,
         conditions: &[Expr],
         blocked: &BTreeSet<Slot>,
         wanted: Option<Wanted<'_>>,
+        ways: &Ways,
     ) -> (Path, Vec<u32>) {
         if let Source::Virtual(table) = relation.source {
             return (self.virtual_path(table, relation, conditions, blocked), Vec::new());
@@ -313,8 +326,7 @@ impl<'c> Binder<'c> {
         let Source::Base(table) = relation.source else { return (path_of_made_rows(&relation.source), Vec::new()) };
         let entry = &self.tables[table as usize];
         let scope = TableScope { relation, blocked, binder: self };
-        let sargs = &Sargs::collect(conditions, &scope);
-        let of = TableRead::new(entry, &scope, conditions, sargs, wanted);
+        let of = TableRead::new(entry, &scope, conditions, ways, wanted);
         let mut possible = Vec::new();
         let mut best = Cheapest::new(self, &of, all_rows_path(&of));
         let indexes = 0..entry.def.indexes.len() as u32;
@@ -349,18 +361,44 @@ impl<'c> Binder<'c> {
         if !of.allows(no) || (no == 0 && of.entry.def.indexes[0].parts.is_empty()) {
             return None;
         }
-        let read = IndexRead::new(of, no);
-        let parts = self.entry_parts(of.entry, no as usize);
-        match of.sargs.ranges_for(&parts) {
-            Some(ranges) => Some(self.ranges_path(of, &read, &parts, ranges)),
-            None => whole_index_path(of, &read),
-        }
+        let read = self.index_read(of, no);
+        let Some((path, sure)) = &read.ranged else { return whole_index_path(of, no, &read) };
+        let order = of.is_ordered_by(no, *sure);
+        let declared = of.entry.def.indexes[no as usize].parts.len();
+        let ordered = order.is_some() || (path.unique && *sure >= declared && of.orders_by_own());
+        Some(Path { backward: order == Some(true), ordered, ..path.clone() })
     }
 
-    /// The way by ranges of an index on these parts: its own, and the primary key's where they count.
-    fn ranges_path(&self, of: &TableRead<'_>, read: &IndexRead<'_>, parts: &[(u32, bool)], ranges: Ranges) -> Path {
-        let (no, declared) = (read.no, read.index.parts.len());
-        let unique = read.index.unique
+    /// What is known of reading an index.
+    fn index_read(&self, of: &TableRead<'_>, no: u32) -> Rc<IndexRead> {
+        let at = no as usize;
+        if let Some(Some(known)) = of.ways.indexes.borrow().get(at) {
+            return Rc::clone(known);
+        }
+        let covering = no != 0 && !of.locks && covers(of.entry, at, of.relation);
+        let per_row = if no == 0 {
+            ROW_COST
+        } else if covering {
+            entry_cost(of.entry, at)
+        } else {
+            FETCH_COST
+        };
+        let parts = self.entry_parts(of.entry, at);
+        let ranges = of.sargs.ranges_for(&parts);
+        let ranged = ranges.map(|ranges| self.ranges_path(of, no, (covering, per_row), &parts, ranges));
+        let read = Rc::new(IndexRead { covering, per_row, ranged });
+        let mut indexes = of.ways.indexes.borrow_mut();
+        indexes.resize(of.entry.def.indexes.len(), None);
+        indexes[at] = Some(Rc::clone(&read));
+        read
+    }
+
+    /// The way by ranges of an index on these parts: its own, and the primary key's where they count. With how many of them surely have one value.
+    /// `whole`: whether its entries are enough, and what one costs.
+    fn ranges_path(&self, of: &TableRead<'_>, no: u32, whole: (bool, f64), parts: &[(u32, bool)], ranges: Rc<Ranges>) -> (Path, usize) {
+        let index = &of.entry.def.indexes[no as usize];
+        let declared = index.parts.len();
+        let unique = index.unique
             && ranges.point_parts >= declared
             && parts[..declared].iter().all(|p| !p.1)
             && all_points_not_null(&ranges, declared);
@@ -368,24 +406,21 @@ impl<'c> Binder<'c> {
         let rows = told.unwrap_or_else(|| self.estimate_rows(of.entry, no as usize, &ranges, declared, unique, of.total));
         let count = ranges.spec.any.len().max(1) as f64;
         let sure = if ranges.single { sure_points(&ranges, of.relation, parts) } else { 0 };
-        let order = of.is_ordered(&read.directions, sure);
-        let covering = read.covering || self.covers_beside_ranges(of, no, &ranges);
-        let per_row = if covering && !read.covering { entry_cost(of.entry, no as usize) } else { read.per_row };
+        let covering = whole.0 || self.covers_beside_ranges(of, no, &ranges);
+        let per_row = if covering && !whole.0 { entry_cost(of.entry, no as usize) } else { whole.1 };
         let mut path = Path {
             index: Some(no),
             unique,
             covering,
             rows,
             cost: SEEK_COST * count.max(1.0).min(rows.max(1.0) + 1.0) + rows * per_row,
-            backward: order == Some(true),
-            ordered: order.is_some() || (unique && sure >= declared && of.orders_by_own()),
             ranges: Some(ranges),
             ..Path::default()
         };
         if no != 0 && !covering && !(of.locks && self.changes_read_rows) && self.context.switches().has(Switch::IndexConditionPushdown) {
             self.ask_entries(&mut path, of.entry, of.relation, of.conditions, of.locks);
         }
-        path
+        (path, sure)
     }
 
     /// Whether the entries of an index are enough where ranges in it come out exact, though they would not be to test all conditions.
@@ -498,15 +533,15 @@ fn all_rows_path(of: &TableRead<'_>) -> Path {
 }
 
 /// All entries of an index, where they are enough, come in the wanted order, or a hint forces an index.
-fn whole_index_path(of: &TableRead<'_>, read: &IndexRead<'_>) -> Option<Path> {
-    let order = of.is_ordered(&read.directions, 0);
+fn whole_index_path(of: &TableRead<'_>, no: u32, read: &IndexRead) -> Option<Path> {
+    let order = of.is_ordered_by(no, 0);
     if !read.covering && order.is_none() && !of.forced {
         return None;
     }
     // Where some index has a range, reading all of another is taken for no cheaper than reading all rows: the plan serves other values, too.
     let per_row = if read.covering && of.has_range { read.per_row.max(ALMOST_ROW_COST) } else { read.per_row };
     Some(Path {
-        index: Some(read.no),
+        index: Some(no),
         covering: read.covering,
         rows: of.total,
         cost: of.total * per_row * of.all_rows_worth,

@@ -6,6 +6,7 @@ use crate::func::Func;
 use crate::plan::{Aggregate, LimitSpec, OutputColumn, Query, Subplan};
 use crate::window::{BoundWindow, Frame};
 use catalog::{TableEntry, VirtualTableDef};
+use foldhash::fast::FixedState;
 use mysql_error::{SqlError, Warning, codes};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -472,7 +473,7 @@ pub struct Binder<'c> {
     /// What subqueries in the conditions of its joins read.
     pub(crate) in_on: InOn,
     /// Rows per key of index prefixes that were asked for: (table, index, parts).
-    pub densities: RefCell<HashMap<(usize, usize, usize), Option<f64>>>,
+    pub densities: RefCell<HashMap<(usize, usize, usize), Option<f64>, FixedState>>,
     /// Derived tables may become part of the block that they stand in: the statement changes nothing.
     pub merges: bool,
     /// How often each common table expression is named, in the order in which they are bound.
@@ -486,9 +487,9 @@ pub struct Binder<'c> {
     /// Those that are named once, known from binding the statement before.
     pub cte_once: Vec<bool>,
     /// Rows of columns that were looked at.
-    pub samples: RefCell<HashMap<crate::sample::SampleOf, Option<Arc<crate::sample::Sample>>>>,
-    /// Patterns that were looked for among them.
-    pub likes: RefCell<Vec<crate::selectivity::Liked>>,
+    pub samples: RefCell<HashMap<crate::sample::SampleOf, Option<Arc<crate::sample::Sample>>, FixedState>>,
+    /// What they told.
+    pub told: RefCell<Vec<crate::selectivity::Told>>,
     /// What rows of a large table tell of those they refer to: (referring column, the other table's key).
     pub partners: RefCell<HashMap<(Slot, Slot), crate::join::Partners>>,
     /// How often each subquery of an expression is expected to be asked, by subplan number.
@@ -562,7 +563,7 @@ impl<'c> Binder<'c> {
             in_on: InOn::default(),
             densities: RefCell::default(),
             samples: RefCell::default(),
-            likes: RefCell::default(),
+            told: RefCell::default(),
             partners: RefCell::default(),
             merges: false,
             cte_uses: Vec::new(),

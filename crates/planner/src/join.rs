@@ -15,10 +15,10 @@ pub(crate) use self::form::equals_are_one;
 pub use self::form::{key_form, told_apart};
 pub use self::partners::{Partners, Through};
 use self::reads::item_mask;
-use self::search::Search;
+use self::search::{Found, Search};
 pub(crate) use self::semi::Ways;
 use self::semi::{Choice, Draft, Joined};
-use crate::access::{Path, Wanted};
+use crate::access::{Path, Wanted, Ways as ReadWays};
 use crate::binder::{Binder, Relation, Result, Source};
 use crate::conditions::conjunction;
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
@@ -31,6 +31,7 @@ use catalog::TableEntry;
 use record::KeyRestore;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::rc::Rc;
 use types::Collation;
 
 /// Items up to which all orders are tried.
@@ -91,6 +92,27 @@ struct Step {
     hash: bool,
     /// Rows after it.
     rows: f64,
+    /// What the search found of reading the item so.
+    found: Option<Rc<Found>>,
+}
+
+/// How a relation is read.
+#[derive(Clone, Debug)]
+struct ItemRead {
+    path: Path,
+    /// Indexes that had usable conditions.
+    possible: Vec<u32>,
+    /// Share of the path's rows that go on.
+    share: f64,
+    /// The conditions, by where they stand among the group's, or among the item's own.
+    at: Vec<usize>,
+}
+
+impl Step {
+    /// How the search found that the item is read under these conditions, if it has asked for just these.
+    fn read(&self, at: &[usize]) -> Option<ItemRead> {
+        self.found.as_ref()?.read.as_ref().filter(|read| read.at == at).cloned()
+    }
 }
 
 /// In which order a group is joined.
@@ -352,10 +374,13 @@ impl<'c> Binder<'c> {
             let is_ready = |i: &usize| !used[*i] && if asked_last[*i] { is_last } else { masks[*i] & !now == 0 };
             let now_ready: Vec<usize> = (0..masks.len()).filter(is_ready).collect();
             now_ready.iter().for_each(|i| used[*i] = true);
-            let (mut ready, mut checks) = (Vec::new(), Vec::new());
+            let (mut ready, mut ready_at, mut checks) = (Vec::new(), Vec::new(), Vec::new());
             for (i, counts) in group.tested(now_ready.into_iter(), step.item) {
                 // What is asked last is asked of joined rows: what finds the item's rows may keep them, with whether they pass.
                 let counts = counts && !(asked_last[i] && order.len() > 1);
+                if counts {
+                    ready_at.push(i);
+                }
                 if counts { &mut ready } else { &mut checks }.push(group.conjuncts[i].clone());
             }
             // Slots that are not available while this item is read.
@@ -366,10 +391,12 @@ impl<'c> Binder<'c> {
                 }
             }
             let inner = item.join == JoinKind::Inner;
-            let (conditions, after) = if inner { (ready, Vec::new()) } else { (item.on.clone(), ready) };
+            let (conditions, conditions_at, after) =
+                if inner { (ready, ready_at, Vec::new()) } else { (item.on.clone(), (0..item.on.len()).collect(), ready) };
             let step_wanted = if at == 0 { wanted } else { None };
             if !step.hash {
-                let (mut inner_node, r, c, o) = self.item_node(relations, item, conditions, &later, step_wanted)?;
+                let known = step.read(&conditions_at);
+                let (mut inner_node, r, c, o) = self.item_node(relations, item, conditions, &later, step_wanted, known)?;
                 if let (Some(_), ItemKind::Relation(at), Node::Table(table)) = (&node, &item.kind, &mut inner_node) {
                     table.key_batches = self.key_batches(&relations[*at], table, item.join);
                 }
@@ -390,7 +417,7 @@ impl<'c> Binder<'c> {
                 });
             } else {
                 let outer = PlannedGroup { node: node.take().unwrap_or(Node::Unit), rows, cost, ordered };
-                let joined = self.hash_step(relations, group, blocked, placed, step, conditions, outer)?;
+                let joined = self.hash_step(relations, group, blocked, placed, step, (conditions, conditions_at), outer)?;
                 (rows, cost) = (joined.rows, joined.cost);
                 node = Some(joined.node);
             }
@@ -432,7 +459,7 @@ impl<'c> Binder<'c> {
         blocked: &BTreeSet<Slot>,
         placed: u64,
         step: &Step,
-        conditions: Vec<Expr>,
+        (conditions, conditions_at): (Vec<Expr>, Vec<usize>),
         outer: PlannedGroup,
     ) -> Result<PlannedGroup> {
         let item = &group.items[step.item];
@@ -441,9 +468,17 @@ impl<'c> Binder<'c> {
         let mut own_blocked = blocked.clone();
         group.items.iter().for_each(|item| own_blocked.extend(item.slots.iter().copied()));
         let is_own = |c: &Expr| item_mask(c, group, &self.subplans) & !bit == 0 && !self.is_asked_last(c);
-        let (own, joint): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_own);
+        let (mut own, mut own_at, mut joint) = (Vec::new(), Vec::new(), Vec::new());
+        for (c, at) in conditions.into_iter().zip(conditions_at) {
+            if is_own(&c) {
+                own.push(c);
+                own_at.push(at);
+            } else {
+                joint.push(c);
+            }
+        }
         let mut build_exprs = own.clone();
-        let (build, build_rows, build_cost, _) = self.item_node(relations, item, own, &own_blocked, None)?;
+        let (build, build_rows, build_cost, _) = self.item_node(relations, item, own, &own_blocked, None, step.read(&own_at))?;
         let mut probe_keys = Vec::new();
         let mut build_keys = Vec::new();
         let mut collations = Vec::new();
@@ -531,7 +566,22 @@ impl<'c> Binder<'c> {
         Some(((**probe).clone(), (**own).clone(), *collation, form))
     }
 
-    /// The operator that reads an item under conditions: (node, rows, cost, ordered).
+    /// How a relation is read under conditions, which stand `at` these places.
+    fn item_read(
+        &self,
+        relation: &Relation,
+        conditions: &[Expr],
+        at: &[usize],
+        blocked: &BTreeSet<Slot>,
+        wanted: Option<Wanted<'_>>,
+        ways: &ReadWays,
+    ) -> ItemRead {
+        let (path, possible) = self.paths(relation, conditions, blocked, wanted, ways);
+        let share = self.passing(relation, conditions, &path);
+        ItemRead { path, possible, share, at: at.to_vec() }
+    }
+
+    /// The operator that reads an item under conditions: (node, rows, cost, ordered). `known`: how it is read, if that is known.
     fn item_node(
         &mut self,
         relations: &[Relation],
@@ -539,13 +589,14 @@ impl<'c> Binder<'c> {
         conditions: Vec<Expr>,
         blocked: &BTreeSet<Slot>,
         wanted: Option<Wanted<'_>>,
+        known: Option<ItemRead>,
     ) -> Result<(Node, f64, f64, bool)> {
         match &item.kind {
             ItemKind::Relation(r) => {
                 let relation = &relations[*r];
-                let (path, possible) = self.paths(relation, &conditions, blocked, wanted);
+                let read = known.unwrap_or_else(|| self.item_read(relation, &conditions, &[], blocked, wanted, &ReadWays::default()));
+                let ItemRead { path, possible, share, .. } = read;
                 let (rows, cost, ordered) = (path.rows, path.cost, path.ordered);
-                let share = self.passing(relation, &conditions, &path);
                 let node = match relation.source {
                     Source::Virtual(table) => {
                         let node = self.virtual_node(table, relation, &path, &conditions, blocked);
@@ -620,7 +671,7 @@ impl<'c> Binder<'c> {
                 let exact = self.exact_read(entry, relation, &path, &conditions, &mut columns);
                 let key_filter =
                     path.index.filter(|_| path.asks_entries).and_then(|index| self.key_filter(entry, index, relation, &conditions));
-                let is_said = |ranges: &Ranges| ranges.said.iter().all(|said| *said == Said::All);
+                let is_said = |ranges: &Rc<Ranges>| ranges.said.iter().all(|said| *said == Said::All);
                 let filter_is_ranges = conditions.is_empty() || path.ranges.as_ref().is_some_and(is_said);
                 let access = match path.index {
                     _ if let Some(groups) = path.groups => Access::Groups(groups),
@@ -628,7 +679,7 @@ impl<'c> Binder<'c> {
                     None => Access::Full { backward: path.backward, ordered: path.ordered },
                     Some(index) => Access::Index {
                         index,
-                        ranges: path.ranges.map(|r| r.spec),
+                        ranges: path.ranges.map(|r| Rc::try_unwrap(r).map_or_else(|r| r.spec.clone(), |r| r.spec)),
                         backward: path.backward,
                         unique: path.unique,
                         first_only: false,

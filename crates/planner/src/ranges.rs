@@ -10,10 +10,12 @@
 //! [`Sargs::collect`], then [`Sargs::ranges_for`].
 
 use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use crate::plan::{Interval, Point, PrefixRange, RangeSpec};
+use crate::plan::{Interval, Point, Points, PrefixRange, RangeSpec};
 use crate::typing::has_members;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 use types::{Collation, ColumnType, TypeKind};
 
 /// Alternatives past which a disjunction is no longer expanded.
@@ -26,7 +28,7 @@ const EXCEPT_MAX: usize = 1000;
 #[derive(Clone, Debug)]
 enum Sarg {
     /// The column has one of these values.
-    Points(u32, Vec<Point>),
+    Points(u32, Points),
     /// Bounds on the column.
     Interval(u32, Interval),
     /// `(columns) IN (rows)`.
@@ -40,7 +42,12 @@ enum Sarg {
 pub struct Sargs {
     list: Vec<Sarg>,
     conjuncts: Vec<Conjunct>,
+    /// Ranges that were asked for, by the parts: each way to read the table asks.
+    made: RefCell<Vec<(Parts, Option<Rc<Ranges>>)>>,
 }
+
+/// Parts of an index: (column, prefix only).
+type Parts = SmallVec<[(u32, bool); 4]>;
 
 /// What is usable of a conjunct.
 #[derive(Clone, Debug)]
@@ -98,10 +105,21 @@ pub struct Ranges {
     pub left: SmallVec<[bool; 16]>,
 }
 
+impl Sarg {
+    /// Whether it says something of a column.
+    fn mentions(&self, column: u32) -> bool {
+        match self {
+            Sarg::Points(of, _) | Sarg::Interval(of, _) => *of == column,
+            Sarg::Rows(columns, _) => columns.contains(&column),
+            Sarg::Any(branches) => branches.iter().flatten().any(|sarg| sarg.mentions(column)),
+        }
+    }
+}
+
 impl Sargs {
     /// Takes what is usable out of a conjunction.
     pub fn collect(conjuncts: &[Expr], scope: &dyn Scope) -> Sargs {
-        let mut sargs = Sargs { list: Vec::new(), conjuncts: Vec::with_capacity(conjuncts.len()) };
+        let mut sargs = Sargs { conjuncts: Vec::with_capacity(conjuncts.len()), ..Sargs::default() };
         for conjunct in conjuncts {
             let first = sargs.list.len();
             let whole = analyse(conjunct, scope, &mut sargs.list);
@@ -111,8 +129,35 @@ impl Sargs {
         sargs
     }
 
+    /// Whether an index that begins with this part has ranges.
+    pub fn bounds(&self, part: (u32, bool)) -> bool {
+        let (column, prefix) = part;
+        let mut needs_look = false;
+        for sarg in self.list.iter().filter(|sarg| sarg.mentions(column)) {
+            match sarg {
+                Sarg::Points(..) => return true,
+                Sarg::Interval(..) if !prefix => return true,
+                _ => needs_look = true,
+            }
+        }
+        needs_look && self.ranges_for(&[part]).is_some()
+    }
+
     /// Ranges on an index with these parts (column, prefix only), or `None` when its first part is free.
-    pub fn ranges_for(&self, parts: &[(u32, bool)]) -> Option<Ranges> {
+    pub fn ranges_for(&self, parts: &[(u32, bool)]) -> Option<Rc<Ranges>> {
+        let (column, _) = *parts.first()?;
+        if !self.list.iter().any(|sarg| sarg.mentions(column)) {
+            return None;
+        }
+        if let Some((_, known)) = self.made.borrow().iter().find(|(of, _)| of.as_slice() == parts) {
+            return known.clone();
+        }
+        let ranges = self.make_ranges(parts).map(Rc::new);
+        self.made.borrow_mut().push((Parts::from_slice(parts), ranges.clone()));
+        ranges
+    }
+
+    fn make_ranges(&self, parts: &[(u32, bool)]) -> Option<Ranges> {
         let Expanded { alternatives, said } = expand(&self.list.iter().collect::<Vec<_>>(), parts)?;
         if alternatives.is_empty() {
             return None;
@@ -193,7 +238,7 @@ fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Expanded> {
                 for row in rows {
                     let mut b = a.clone();
                     for at in &order {
-                        b.points.push(vec![Point { value: row[*at].clone(), null_safe: false }]);
+                        b.points.push(Points::from(Point { value: row[*at].clone(), null_safe: false }));
                     }
                     next.push(b);
                 }
@@ -329,7 +374,7 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
                 out.push(Sarg::Interval(column, Interval { not_null: true, ..Interval::default() }));
             } else {
                 let value = Expr::literal(types::Value::Null, operand.ty.clone());
-                out.push(Sarg::Points(column, vec![Point { value, null_safe: true }]));
+                out.push(Sarg::Points(column, Point { value, null_safe: true }.into()));
             }
             true
         }
@@ -366,7 +411,7 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
             let is_usable = |e: &Expr| scope.is_available(e) && comparable_by_key(ty, e, *collation) && may_be_left_out(ty, e);
             let usable = list.len() <= EXCEPT_MAX && list.iter().all(is_usable);
             if usable {
-                out.push(Sarg::Interval(column, Interval { except: list.clone(), not_null: true, ..Interval::default() }));
+                out.push(Sarg::Interval(column, Interval { except: list.to_vec(), not_null: true, ..Interval::default() }));
             }
             usable
         }
@@ -421,8 +466,8 @@ fn sarg_of(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: 
     }
     let value = value.clone();
     Some(match op {
-        CmpOp::Eq => Sarg::Points(column, vec![Point { value, null_safe: false }]),
-        CmpOp::NullSafeEq => Sarg::Points(column, vec![Point { value, null_safe: true }]),
+        CmpOp::Eq => Sarg::Points(column, Point { value, null_safe: false }.into()),
+        CmpOp::NullSafeEq => Sarg::Points(column, Point { value, null_safe: true }.into()),
         CmpOp::Lt | CmpOp::Le => {
             let high = vec![(value, op == CmpOp::Le)];
             Sarg::Interval(column, Interval { high, not_null: true, ..Interval::default() })

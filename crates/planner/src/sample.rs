@@ -62,6 +62,15 @@ pub struct Sample {
     compared: AtomicU32,
     /// Positions of the values, in their order.
     sorted: OnceLock<Box<[u16]>>,
+    /// The beginnings of texts, and in which order they are: most comparisons end there. Empty where some value is no text.
+    heads: OnceLock<(Order, Box<[u64]>)>,
+}
+
+/// What values are compared with.
+struct Bound<'v> {
+    order: Order,
+    value: &'v Value,
+    head: Option<u64>,
 }
 
 impl Sample {
@@ -98,7 +107,7 @@ impl Sample {
         let of_unmet = if seldom == 0 { (total / rows).sqrt() } else { of_seldom };
         let rare = seldom.max(1) as f64 / rows / of_unmet.max(1.0);
         let (distinct, rare) = (distinct.max(1.0), rare.min(OFTEN as f64 / rows));
-        Some(Sample { values, nulls, distinct, rare, compared: AtomicU32::new(0), sorted: OnceLock::new() })
+        Some(Sample { values, nulls, distinct, rare, compared: AtomicU32::new(0), sorted: OnceLock::new(), heads: OnceLock::new() })
     }
 
     /// Bytes that it takes.
@@ -107,7 +116,9 @@ impl Sample {
             Value::Bytes(text) | Value::Json(text) => text.len(),
             _ => 0,
         };
-        size_of::<Sample>() + self.values.capacity() * (size_of::<Value>() + size_of::<u16>()) + self.values.iter().map(heap).sum::<usize>()
+        size_of::<Sample>()
+            + self.values.capacity() * (size_of::<Value>() + size_of::<u16>() + size_of::<u64>())
+            + self.values.iter().map(heap).sum::<usize>()
     }
 
     /// Rows that were looked at.
@@ -133,11 +144,36 @@ impl Sample {
 
     /// Share of the rows whose value is just this one.
     pub fn equal(&self, order: Order, value: &Value) -> f64 {
+        let bound = self.bound(order, value);
         let met = match self.sorted(order) {
-            Some(sorted) => self.before(sorted, order, value, true) - self.before(sorted, order, value, false),
-            None => self.values.iter().filter(|own| order.compare(own, value) == Some(Ordering::Equal)).count(),
+            Some(sorted) => self.before(sorted, &bound, true) - self.before(sorted, &bound, false),
+            None => (0..self.values.len()).filter(|at| self.compare(*at, &bound) == Some(Ordering::Equal)).count(),
         };
         if met >= OFTEN { met as f64 / self.rows() } else { self.rare }
+    }
+
+    /// A value that the sample's are to be compared with.
+    fn bound<'v>(&self, order: Order, value: &'v Value) -> Bound<'v> {
+        let head = order.head(value).filter(|_| self.heads(order).is_some());
+        Bound { order, value, head }
+    }
+
+    /// The beginnings of all values, as this order has them.
+    fn heads(&self, order: Order) -> Option<&[u64]> {
+        let all = || self.values.iter().map(|value| order.head(value)).collect::<Option<Box<[u64]>>>().unwrap_or_default();
+        let (of, heads) = self.heads.get_or_init(|| (order, all()));
+        Some(&**heads).filter(|heads| *of == order && heads.len() == self.values.len())
+    }
+
+    /// How the value at a position compares with another.
+    fn compare(&self, at: usize, bound: &Bound<'_>) -> Option<Ordering> {
+        if let (Some(head), Some((_, heads))) = (bound.head, self.heads.get())
+            && let Some(own) = heads.get(at)
+            && *own != head
+        {
+            return Some(own.cmp(&head));
+        }
+        bound.order.compare(&self.values[at], bound.value)
     }
 
     /// The order of the values, once they are compared so often that it pays. It is the same whatever they are compared with.
@@ -148,15 +184,30 @@ impl Sample {
         }
         Some(self.sorted.get_or_init(|| {
             let mut places: Vec<u16> = (0..self.values.len() as u16).collect();
-            let value = |place: &u16| &self.values[usize::from(*place)];
-            places.sort_by(|a, b| order.compare(value(a), value(b)).unwrap_or(Ordering::Equal));
+            places.sort_by(|a, b| {
+                let other = self.bound_at(order, usize::from(*b));
+                self.compare(usize::from(*a), &other).unwrap_or(Ordering::Equal)
+            });
             places.into()
         }))
     }
 
+    /// One of its own values, that others are to be compared with.
+    fn bound_at(&self, order: Order, at: usize) -> Bound<'_> {
+        Bound { order, value: &self.values[at], head: self.heads(order).and_then(|heads| heads.get(at)).copied() }
+    }
+
     /// How many of the sorted values are smaller, or (`included`) the same.
-    fn before(&self, sorted: &[u16], order: Order, value: &Value, included: bool) -> usize {
-        sorted.partition_point(|place| is_before(order, &self.values[usize::from(*place)], value, included))
+    fn before(&self, sorted: &[u16], bound: &Bound<'_>, included: bool) -> usize {
+        sorted.partition_point(|place| self.is_before(usize::from(*place), bound, included))
+    }
+
+    fn is_before(&self, at: usize, bound: &Bound<'_>, included: bool) -> bool {
+        match self.compare(at, bound) {
+            Some(Ordering::Less) => true,
+            Some(Ordering::Equal) => included,
+            _ => false,
+        }
     }
 
     /// Share of the rows that have some one value of which nothing is known.
@@ -166,16 +217,22 @@ impl Sample {
 
     /// Share of the rows whose value is smaller, or (`included`) the same.
     pub fn below(&self, order: Order, value: &Value, included: bool) -> f64 {
+        let bound = self.bound(order, value);
         let count = match self.sorted(order) {
-            Some(sorted) => self.before(sorted, order, value, included),
-            None => self.values.iter().filter(|own| is_before(order, own, value, included)).count(),
+            Some(sorted) => self.before(sorted, &bound, included),
+            None => (0..self.values.len()).filter(|at| self.is_before(*at, &bound, included)).count(),
         };
         count as f64 / self.rows()
     }
 
     /// Share of the rows that match a pattern.
     pub fn like(&self, collation: Collation, pattern: &[u8], escape: Option<char>) -> f64 {
-        let matches = |own: &&Value| matches!(own, Value::Bytes(text) if collation.like(text, pattern, escape.map(u32::from)));
+        let escape = escape.map(u32::from);
+        let start = collation.like_start(pattern, escape);
+        let matches = |own: &&Value| {
+            let Value::Bytes(text) = own else { return false };
+            !start.is_some_and(|start| start.rules_out(text)) && collation.like(text, pattern, escape)
+        };
         self.values.iter().filter(matches).count() as f64 / self.rows()
     }
 
@@ -187,14 +244,6 @@ impl Sample {
     /// The least share that so few rows can tell.
     pub fn least(&self) -> f64 {
         0.5 / self.rows()
-    }
-}
-
-fn is_before(order: Order, own: &Value, value: &Value, included: bool) -> bool {
-    match order.compare(own, value) {
-        Some(Ordering::Less) => true,
-        Some(Ordering::Equal) => included,
-        _ => false,
     }
 }
 
@@ -266,6 +315,23 @@ mod tests {
         check_sorted(&ColumnType::int(), numbers.collect(), &asked);
         let asked = [Value::from("A1"), Value::from("a50"), Value::from(""), Value::from("zz")];
         check_sorted(&ColumnType::varchar(20, Collation::DEFAULT), texts.collect(), &asked);
+    }
+
+    #[test]
+    fn beginnings_of_texts_compare_as_the_texts_do() {
+        let texts =
+            ["", "a", "A ", "a b", "Á", "ab\u{1}", "résumé and more", "resume and mor", "zzzzzzzzz", "zzzzzzzzzz", "\u{2}", "ß", "漢字"];
+        let values: Vec<Value> = texts.iter().cycle().take(40).map(|text| Value::from(*text)).collect();
+        for collation in Collation::ALL {
+            let order = Order::of(&ColumnType::varchar(20, collation));
+            let sample = Sample::of(values.clone(), 40.0).unwrap();
+            for asked in texts.map(Value::from) {
+                let is_below = |own: &&Value| order.compare(own, &asked) == Some(Ordering::Less);
+                let expect = values.iter().filter(is_below).count() as f64 / 40.0;
+                assert_eq!(sample.below(order, &asked, false), expect, "{collation:?} {asked:?}");
+            }
+            assert!(sample.heads.get().is_some_and(|(_, heads)| heads.len() == 40));
+        }
     }
 
     #[track_caller]

@@ -22,6 +22,9 @@ const SAMPLED_MIN: u64 = 256;
 /// Rows of a table in which fewer are looked up by keys.
 const LARGE_MIN: u64 = 1_000_000;
 
+/// Answers that are remembered for a statement: looking through more would take as long as asking again.
+const TOLD_MAX: usize = 64;
+
 /// Values of a list from which on only so many of them are looked for among the rows: the rest is taken to be like these.
 const LISTED_MAX: usize = 16;
 
@@ -46,14 +49,33 @@ pub fn selectivity(e: &Expr) -> f64 {
 /// Shares of the rows below and above which a column's conditions so far leave none: (from, to).
 type Bounds = HashMap<usize, (f64, f64)>;
 
-/// The share of a sample's values that match a pattern.
+/// What a sample's values told of a question: all of them are looked at, and each way to read the table asks the same.
 #[derive(Debug)]
-pub struct Liked {
+pub struct Told {
     sample: Arc<Sample>,
-    collation: Collation,
-    pattern: Box<[u8]>,
-    escape: Option<char>,
+    question: Question,
     share: f64,
+}
+
+/// What a sample may be asked.
+#[derive(Debug, PartialEq)]
+enum Question {
+    /// How many values match a pattern.
+    Like(Collation, Box<[u8]>, Option<char>),
+    /// How many are just this one.
+    Equal(Order, Value),
+    /// How many are smaller, or (`true`) the same.
+    Below(Order, Value, bool),
+}
+
+impl Question {
+    fn ask(&self, sample: &Sample) -> f64 {
+        match self {
+            Question::Like(collation, pattern, escape) => sample.like(*collation, pattern, *escape),
+            Question::Equal(order, value) => sample.equal(*order, value),
+            Question::Below(order, value, included) => sample.below(*order, value, *included),
+        }
+    }
 }
 
 /// Which rows a share is of.
@@ -78,17 +100,17 @@ enum Spread<'a> {
 }
 
 impl Spread<'_> {
-    fn equal(&self, order: Order, value: &Value) -> Option<f64> {
+    fn equal(&self, binder: &Binder<'_>, order: Order, value: Value) -> Option<f64> {
         match self {
-            Spread::Histogram(histogram) => histogram.equal(order, value),
-            Spread::Sample(sample) => Some(sample.equal(order, value)),
+            Spread::Histogram(histogram) => histogram.equal(order, &value),
+            Spread::Sample(sample) => Some(binder.ask(sample, Question::Equal(order, value))),
         }
     }
 
-    fn below(&self, order: Order, value: &Value, included: bool) -> Option<f64> {
+    fn below(&self, binder: &Binder<'_>, order: Order, value: Value, included: bool) -> Option<f64> {
         match self {
-            Spread::Histogram(histogram) => histogram.below(order, value, included),
-            Spread::Sample(sample) => Some(sample.below(order, value, included)),
+            Spread::Histogram(histogram) => histogram.below(order, &value, included),
+            Spread::Sample(sample) => Some(binder.ask(sample, Question::Below(order, value, included))),
         }
     }
 
@@ -217,17 +239,17 @@ impl Binder<'_> {
                 };
                 let least = spread.least();
                 match op {
-                    CmpOp::Eq | CmpOp::NullSafeEq => spread.equal(order, &value),
-                    CmpOp::Ne => Some(spread.not_null() - spread.equal(order, &value)?),
-                    CmpOp::Lt | CmpOp::Le => narrowed(at, &spread, None, Some(spread.below(order, &value, op == CmpOp::Le)?), bounds),
-                    CmpOp::Gt | CmpOp::Ge => narrowed(at, &spread, Some(spread.below(order, &value, op == CmpOp::Gt)?), None, bounds),
+                    CmpOp::Eq | CmpOp::NullSafeEq => spread.equal(self, order, value),
+                    CmpOp::Ne => Some(spread.not_null() - spread.equal(self, order, value)?),
+                    CmpOp::Lt | CmpOp::Le => narrowed(at, &spread, None, Some(spread.below(self, order, value, op == CmpOp::Le)?), bounds),
+                    CmpOp::Gt | CmpOp::Ge => narrowed(at, &spread, Some(spread.below(self, order, value, op == CmpOp::Gt)?), None, bounds),
                 }
                 .map(|share| if matches!(op, CmpOp::Eq | CmpOp::NullSafeEq) { share } else { share.max(least) })
             }
             ExprKind::Between { operand, low, high, negated, .. } => {
                 let (at, ty, spread) = self.spread(rows, operand)?;
                 let ((order, low), (other, high)) = (self.constant(ty, low)?, self.constant(ty, high)?);
-                let (from, to) = (spread.below(order, &low, false)?, spread.below(other, &high, true)?);
+                let (from, to) = (spread.below(self, order, low, false)?, spread.below(self, other, high, true)?);
                 let share = match negated {
                     true => Some(spread.not_null() - (to - from).max(0.0)),
                     false => narrowed(at, &spread, Some(from), Some(to), bounds),
@@ -240,7 +262,7 @@ impl Binder<'_> {
                 let mut share = 0.0;
                 for item in list.iter().step_by(step) {
                     let (order, value) = self.constant(ty, item)?;
-                    share += spread.equal(order, &value)?;
+                    share += spread.equal(self, order, value)?;
                 }
                 share *= list.len() as f64 / list.len().div_ceil(step).max(1) as f64;
                 Some(if *negated { spread.not_null() - share } else { share })
@@ -262,23 +284,24 @@ impl Binder<'_> {
                 if !crate::ranges::is_string(ty) {
                     return None;
                 }
-                let share = self.like_share(&sample, *collation, &pattern, *escape);
+                let share = self.ask(&sample, Question::Like(*collation, Box::from(&*pattern), *escape));
                 Some(if *negated { sample.not_null() - share } else { share }.max(sample.least()))
             }
             _ => None,
         }
     }
 
-    /// The share of a sample's values that match a pattern, remembered for the statement: all of them are looked at, and each way to read the table asks.
-    fn like_share(&self, sample: &Arc<Sample>, collation: Collation, pattern: &[u8], escape: Option<char>) -> f64 {
-        let is_it = |known: &Liked| {
-            Arc::ptr_eq(&known.sample, sample) && *known.pattern == *pattern && (known.collation, known.escape) == (collation, escape)
-        };
-        if let Some(known) = self.likes.borrow().iter().find(|known| is_it(known)) {
+    /// What a sample tells, remembered for the statement.
+    fn ask(&self, sample: &Arc<Sample>, question: Question) -> f64 {
+        let is_it = |known: &&Told| Arc::ptr_eq(&known.sample, sample) && known.question == question;
+        if let Some(known) = self.told.borrow().iter().find(is_it) {
             return known.share;
         }
-        let share = sample.like(collation, pattern, escape);
-        self.likes.borrow_mut().push(Liked { sample: Arc::clone(sample), collation, pattern: pattern.into(), escape, share });
+        let share = question.ask(sample);
+        let mut told = self.told.borrow_mut();
+        if told.len() < TOLD_MAX {
+            told.push(Told { sample: Arc::clone(sample), question, share });
+        }
         share
     }
 

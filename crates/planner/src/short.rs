@@ -301,7 +301,7 @@ fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
     }
     let mut key = Vec::with_capacity(parts.len());
     for points in &only.points {
-        let [point] = points.as_slice() else { return None };
+        let [point] = &**points else { return None };
         key.push(point.value.clone());
     }
     (t.filter_is_ranges && is_of_values(spec)).then_some(key)

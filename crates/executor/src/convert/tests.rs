@@ -81,7 +81,7 @@ fn range(op: CmpOp, value: Value) -> RangeSpec {
     let interval =
         |low, high| PrefixRange { interval: Some(Interval { low, high, not_null: true, ..Interval::default() }), ..PrefixRange::default() };
     let prefix = match op {
-        CmpOp::Eq => PrefixRange { points: vec![vec![Point { value, null_safe: false }]], ..PrefixRange::default() },
+        CmpOp::Eq => PrefixRange { points: vec![Point { value, null_safe: false }.into()], ..PrefixRange::default() },
         CmpOp::Ne => {
             let except = Interval { except: vec![value], not_null: true, ..Interval::default() };
             PrefixRange { interval: Some(except), ..PrefixRange::default() }

@@ -21,6 +21,7 @@ use crate::switches::Switch;
 use catalog::TableEntry;
 use record::KeyRestore;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use types::{Collation, ColumnType};
 
 /// What is asked of a table's groups.
@@ -139,7 +140,7 @@ impl Binder<'_> {
         let parts = self.entry_parts(entry, no);
         let (common, end) = group_parts(&parts, sargs, asked)?;
         let behind = if asked.of.is_some() { &parts[common..=end] } else { &parts[common..] };
-        let within = within(sargs.ranges_for(behind), end - common, asked)?;
+        let within = within(sargs.ranges_for(behind).as_deref(), end - common, asked)?;
         let told = common + within.first().map_or(0, parts_used);
         let is_among = |parts: &[(u32, bool)], column: &usize| parts.iter().any(|part| part.0 as usize == *column);
         let alike = asked.filtered.iter().all(|column| is_among(&parts[..common], column));
@@ -154,7 +155,7 @@ impl Binder<'_> {
         let leading = sargs.ranges_for(&parts[..common]);
         let is_descending = || entry.storage.indexes[no].full_parts.get(end).is_some_and(|part| part.descending);
         let ends = ends(asked, asked.of.is_some() && is_descending());
-        let count = self.loose_groups(entry, no, leading.as_ref(), common);
+        let count = self.loose_groups(entry, no, leading.as_deref(), common);
         let looks = match (within.first(), ends) {
             (None, GroupEnds::First) => 0,
             (None, _) => 1,
@@ -162,7 +163,8 @@ impl Binder<'_> {
             (Some(spec), _) => spec.any.len(),
         };
         let cost = count * (GROUP_COST + if fetches { FETCH_COST } else { 0.0 }) * (1 + looks) as f64;
-        let groups = Groups { index: no as u32, parts: common as u32, alike, ranges: leading.map(|ranges| ranges.spec), within, ends };
+        let groups =
+            Groups { index: no as u32, parts: common as u32, alike, ranges: leading.map(|ranges| ranges.spec.clone()), within, ends };
         Some(Found { groups, cover: cover.map(Box::new), count, cost })
     }
 
@@ -206,7 +208,7 @@ fn present_cost(t: &TableNode, total: f64, instead: &Groups) -> f64 {
 fn group_parts(parts: &[(u32, bool)], sargs: &Sargs, asked: &Asked) -> Option<(usize, usize)> {
     let column = |at: usize| parts.get(at).filter(|(_, is_prefix)| !is_prefix).map(|(column, _)| *column as usize);
     let has_one_value = |column: usize| {
-        let one = |ranges: Ranges| ranges.single && !ranges.has_interval && ranges.point_parts == 1;
+        let one = |ranges: Rc<Ranges>| ranges.single && !ranges.has_interval && ranges.point_parts == 1;
         sargs.ranges_for(&[(column as u32, false)]).is_some_and(one)
     };
     let (mut common, mut met) = (0, 0);
@@ -276,8 +278,8 @@ fn sees_more_than_keys(e: &Expr, relation: &Relation) -> bool {
 }
 
 /// What is read of each group: nothing is said of all of it. `infix`: so many parts have one value before the one whose ends are asked for.
-fn within(behind: Option<Ranges>, infix: usize, asked: &Asked) -> Option<Vec<RangeSpec>> {
-    let spec = behind.map(|ranges| ranges.spec);
+fn within(behind: Option<&Ranges>, infix: usize, asked: &Asked) -> Option<Vec<RangeSpec>> {
+    let spec = behind.map(|ranges| ranges.spec.clone());
     if asked.of.is_none() {
         return Some(spec.into_iter().collect());
     }

@@ -11,6 +11,7 @@ use crate::plan::{LockMode, LockWait, MergeArm, MergeKind};
 use crate::ranges::{Ranges, Sargs};
 use crate::switches::Switch;
 use catalog::{IndexDef, TableEntry};
+use std::rc::Rc;
 
 /// Cost of an entry that an arm reads, keeps and sorts.
 const KEPT_ENTRY_COST: f64 = 1.5;
@@ -31,7 +32,7 @@ pub struct Merge {
 /// An arm.
 struct Arm {
     index: u32,
-    ranges: Ranges,
+    ranges: Rc<Ranges>,
 }
 
 impl Arm {
@@ -148,6 +149,6 @@ fn arms(of: &TableRead<'_>, sargs: &Sargs) -> Vec<Arm> {
 fn path(kind: MergeKind, arms: Vec<(Arm, f64)>, rows: f64) -> Path {
     let found = arms.iter().map(|(_, rows)| rows).sum();
     let gathered: f64 = arms.iter().map(|(arm, rows)| SEEK_COST * arm.ranges.spec.any.len().max(1) as f64 + rows * KEPT_ENTRY_COST).sum();
-    let arms = arms.into_iter().map(|(arm, _)| MergeArm { index: arm.index, ranges: arm.ranges.spec }).collect();
+    let arms = arms.into_iter().map(|(arm, _)| MergeArm { index: arm.index, ranges: arm.ranges.spec.clone() }).collect();
     Path { rows, cost: gathered + rows * FETCH_COST, merge: Some(Merge { kind, arms, found }), ..Path::default() }
 }

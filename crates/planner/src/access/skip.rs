@@ -12,6 +12,7 @@ use crate::logical::slots_of;
 use crate::plan::{GroupEnds, Groups};
 use crate::ranges::Ranges;
 use crate::switches::Switch;
+use std::rc::Rc;
 
 /// A descent to the next group, or to a range in it, beside what reading an entry costs.
 pub(super) const GROUP_COST: f64 = 4.0 * SEEK_COST;
@@ -37,15 +38,15 @@ impl Binder<'_> {
         // Behind an interval there is a part with more than one value already; behind points one is to be skipped.
         let skipped = leading.as_ref().is_none_or(|ranges| !ranges.has_interval);
         let (at, behind) = (bounded + usize::from(skipped)..parts.len()).find_map(|at| Some((at, sargs.ranges_for(&parts[at..])?)))?;
-        let is_constant = |ranges: &Ranges| ranges.constant;
+        let is_constant = |ranges: &Rc<Ranges>| ranges.constant;
         // To be locked, rows are fetched, whatever the index tells of them.
         let reads_entries = no == 0 || of.locks || super::covers(entry, no as usize, relation);
         if !reads_entries || !is_constant(&behind) || !leading.as_ref().is_none_or(is_constant) {
             return None;
         }
         let ranges = leading.as_ref().map(|ranges| ranges.spec.clone());
-        let groups = Groups { index: no, parts: at as u32, alike: false, within: vec![behind.spec], ranges, ends: GroupEnds::All };
-        let (rows, descents) = self.skipped_rows(of, leading.as_ref(), &groups);
+        let groups = Groups { index: no, parts: at as u32, alike: false, within: vec![behind.spec.clone()], ranges, ends: GroupEnds::All };
+        let (rows, descents) = self.skipped_rows(of, leading.as_deref(), &groups);
         let per_row = match no {
             0 => ROW_COST,
             _ if of.locks => FETCH_COST,

@@ -5,7 +5,7 @@ use super::operation::{Operation, READ_BEGUN, ROW_EVALUATED, Walk};
 use super::{access_type, is_covering, parts_used};
 use crate::expr::{Expr, ExprKind};
 use crate::keys;
-use crate::plan::{Access, GroupEnds, Groups, Interval, KeyBatches, MergeArm, MergeKind, Point, RangeSpec, TableNode};
+use crate::plan::{Access, GroupEnds, Groups, Interval, KeyBatches, MergeArm, MergeKind, Points, RangeSpec, TableNode};
 use catalog::TableDef;
 use record::KeyPart;
 use std::collections::BTreeSet;
@@ -232,7 +232,7 @@ impl<'p> Walk<'p> {
     }
 
     /// One of the ways through the values of the parts, the last part's first.
-    fn range(&self, def: &TableDef, parts: &[KeyPart], points: &[Vec<Point>], interval: Option<&Interval>, mut way: usize) -> String {
+    fn range(&self, def: &TableDef, parts: &[KeyPart], points: &[Points], interval: Option<&Interval>, mut way: usize) -> String {
         let mut bounds = Vec::new();
         for (values, part) in points.iter().zip(parts).rev() {
             let value = &values[way % values.len()].value;

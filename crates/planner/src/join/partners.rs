@@ -97,11 +97,11 @@ impl<'s> Search<'s, '_> {
         };
         let own: Vec<Expr> = (0..self.uses.len()).filter(is_own).map(|at| self.group.conjuncts[at].clone()).collect();
         // Where constants leave few of the referring rows, little hangs on what these refer to.
-        if own.is_empty() || self.path(referring.item, 0, false).2 <= FEW_ROWS {
+        if own.is_empty() || self.path(referring.item, 0, false).rows <= FEW_ROWS {
             return None;
         }
         let share = self.binder.share_through(referred.relation, &own, referring.through)?;
-        let (_, _, passing) = self.path(referred.item, 0, false);
+        let passing = self.path(referred.item, 0, false).rows;
         Some(Partners { share, pairs: (share / passing).min(1.0) })
     }
 
@@ -138,7 +138,7 @@ impl Binder<'_> {
         let Source::Base(table) = relation.source else { return None };
         let [prefix] = ranges.spec.any.as_slice() else { return None };
         let ([points], None) = (prefix.points.as_slice(), &prefix.interval) else { return None };
-        let [point] = points.as_slice() else { return None };
+        let [point] = &**points else { return None };
         let ExprKind::Slot(key) = point.value.kind else { return None };
         let part = self.tables[table as usize].def.indexes[index_no as usize].parts.first()?;
         Some((relation.slots[part.column]?, key))

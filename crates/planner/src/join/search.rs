@@ -2,14 +2,17 @@
 
 use super::reads::item_mask;
 use super::turned::hash_cost;
-use super::{Group, ItemKind, PARTNERS_TOGETHER_MAX, Step};
-use crate::access::{Path, Wanted};
+use super::{Group, ItemKind, ItemRead, PARTNERS_TOGETHER_MAX, Step};
+use crate::access::{Path, Wanted, Ways};
 use crate::binder::{Binder, Relation};
 use crate::expr::{Expr, Slot};
 use crate::hints::Place;
 use crate::plan::JoinKind;
 use crate::switches::Switch;
+use foldhash::fast::FixedState;
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// How much less a table that is empty now counts in a join than a small one.
 const EMPTY_SHARE: f64 = 0.001;
@@ -41,6 +44,35 @@ impl Order {
     }
 }
 
+/// What reading an item once comes to.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    /// How, if it is a relation.
+    pub(super) read: Option<ItemRead>,
+    pub(super) cost: f64,
+    pub(super) rows: f64,
+}
+
+impl Found {
+    fn path(&self) -> Option<&Path> {
+        self.read.as_ref().map(|read| &read.path)
+    }
+}
+
+/// What is asked of an item when some others are placed, and what was found.
+#[derive(Default)]
+struct Asked {
+    conditions: Vec<Expr>,
+    /// Where they stand: among the group's conjuncts, or among the item's own conditions.
+    at: Vec<usize>,
+    /// Slots that have no value yet.
+    blocked: BTreeSet<Slot>,
+    /// What is known of the ways to read it.
+    ways: Ways,
+    /// In no order, in the wanted one as far as all rows are asked for, and up to a limit.
+    found: [OnceCell<Rc<Found>>; 3],
+}
+
 /// The search of an order: what it works on, and what it keeps.
 pub(super) struct Search<'s, 'c> {
     pub(super) binder: &'s Binder<'c>,
@@ -48,8 +80,8 @@ pub(super) struct Search<'s, 'c> {
     pub(super) group: &'s Group,
     pub(super) blocked: &'s BTreeSet<Slot>,
     pub(super) wanted: Option<Wanted<'s>>,
-    /// Paths by (item, placed items that its conditions mention).
-    pub(super) memo: HashMap<(usize, u64), (Option<Path>, f64, f64)>,
+    /// What was asked, by item and placed items that its conditions mention.
+    asked: HashMap<(usize, u64), Rc<Asked>, FixedState>,
     pub(super) uses: Vec<u64>,
     pub(super) needs: Vec<u64>,
     /// Items that an item reads inside (`reads.rs`).
@@ -73,7 +105,19 @@ impl<'s, 'c> Search<'s, 'c> {
         let uses = group.conjuncts.iter().map(used).collect();
         let inside = group.inside(relations, &binder.subplans);
         let needs = group.needs(&inside, &binder.subplans);
-        Search { binder, relations, group, blocked, wanted, memo: HashMap::new(), told: Vec::new(), uses, needs, inside, one_by_one: false }
+        Search {
+            binder,
+            relations,
+            group,
+            blocked,
+            wanted,
+            asked: HashMap::default(),
+            told: Vec::new(),
+            uses,
+            needs,
+            inside,
+            one_by_one: false,
+        }
     }
 }
 
@@ -81,15 +125,16 @@ impl Search<'_, '_> {
     /// Cost of adding an item to what is placed: (step, cost, rows).
     pub(super) fn step(&mut self, item: usize, placed: u64, rows: f64) -> (Step, f64, f64) {
         let relevant = self.relevant(item) & placed;
-        let (path, per_row, each) = self.path(item, relevant, placed == 0);
+        let found = self.path(item, relevant, placed == 0);
+        let (path, per_row, each) = (found.path(), found.cost, found.rows);
         // An index on the joined columns tells how many rows a key finds.
-        let is_keyed = path.as_ref().and_then(|path| path.ranges.as_ref()).is_some_and(|ranges| !ranges.constant);
+        let is_keyed = path.and_then(|path| path.ranges.as_ref()).is_some_and(|ranges| !ranges.constant);
         let join = self.group.items[item].join;
         let per_row = match path {
             Some(path) if is_keyed => {
                 let read = if matches!(join, JoinKind::Semi | JoinKind::Anti) { rows_until_found(path.rows, each) } else { path.rows };
                 let per_row = if read < path.rows { per_row * read / path.rows } else { per_row };
-                if rows > FEW_ROWS { per_row.max(Path { rows: read, ..path }.probe_cost()) } else { per_row }
+                if rows > FEW_ROWS { per_row.max(path.probe_cost(read)) } else { per_row }
             }
             _ => per_row,
         };
@@ -97,7 +142,7 @@ impl Search<'_, '_> {
         // Where all rows are read for each row, it is once at least, whatever the estimate: but for a table without rows nothing is.
         let executions = if is_keyed || rows < NO_ROWS { rows } else { rows.max(1.0) };
         let mut cost = executions * per_row;
-        let mut step = Step { item, hash: false, rows: 0.0 };
+        let mut step = Step { item, hash: false, rows: 0.0, found: Some(found) };
         let mut out_rows = match join {
             JoinKind::Inner => rows * each,
             JoinKind::Left => rows * each.max(1.0),
@@ -108,7 +153,8 @@ impl Search<'_, '_> {
             && self.binder.context.switches().has(Switch::BlockNestedLoop)
             && let Some(joined) = self.hashable(item, placed)
         {
-            let (_, build_cost, build_rows) = self.path(item, 0, false);
+            let build = self.path(item, 0, false);
+            let (build_cost, build_rows) = (build.cost, build.rows);
             if join == JoinKind::Inner && !is_keyed && joined && !self.is_told(item, placed) {
                 // As if each row of the larger side had its own key.
                 out_rows = out_rows.min((rows * build_rows / rows.max(build_rows).max(1.0)).max(1.0));
@@ -118,7 +164,7 @@ impl Search<'_, '_> {
             let hash = build_cost + hash_cost(rows, build_rows, turned) + met;
             if hash < cost && !locked {
                 cost = hash;
-                step.hash = true;
+                (step.hash, step.found) = (true, Some(build));
             }
         }
         let now = placed | 1 << item;
@@ -157,56 +203,62 @@ impl Search<'_, '_> {
         found
     }
 
-    /// (path, cost per execution, rows per execution) of an item when `available` is placed.
-    pub(super) fn path(&mut self, item: usize, available: u64, first: bool) -> (Option<Path>, f64, f64) {
-        if !first && let Some(known) = self.memo.get(&(item, available)) {
-            return known.clone();
-        }
+    /// What reading an item once comes to when `available` is placed.
+    pub(super) fn path(&mut self, item: usize, available: u64, first: bool) -> Rc<Found> {
+        let wanted = if first { self.wanted } else { None };
+        let known = self.asked.get(&(item, available)).map(Rc::clone);
+        let asked = known.unwrap_or_else(|| {
+            let asked = Rc::new(self.asked_of(item, available));
+            self.asked.insert((item, available), Rc::clone(&asked));
+            asked
+        });
+        let order = wanted.map_or(0, |wanted| if wanted.limit.is_none() { 1 } else { 2 });
+        Rc::clone(asked.found[order].get_or_init(|| Rc::new(self.find(item, &asked, wanted))))
+    }
+
+    fn asked_of(&self, item: usize, available: u64) -> Asked {
         let bit = 1u64 << item;
         let it = &self.group.items[item];
-        let mut conditions: Vec<Expr> = Vec::new();
-        if it.join == JoinKind::Inner {
+        let (list, at): (&[Expr], Vec<usize>) = if it.join == JoinKind::Inner {
             let ready = (0..self.uses.len()).filter(|at| self.uses[*at] & bit != 0 && self.uses[*at] & !(available | bit) == 0);
             let counted = self.group.tested(ready, item).into_iter().filter(|(_, counts)| *counts);
-            conditions.extend(counted.map(|(at, _)| self.group.conjuncts[at].clone()));
+            (&self.group.conjuncts, counted.map(|(at, _)| at).collect())
         } else {
-            for c in &it.on {
-                if item_mask(c, self.group, &self.binder.subplans) & !(available | bit) == 0 {
-                    conditions.push(c.clone());
-                }
-            }
-        }
+            let is_ready = |at: &usize| item_mask(&it.on[*at], self.group, &self.binder.subplans) & !(available | bit) == 0;
+            (&it.on, (0..it.on.len()).filter(is_ready).collect())
+        };
         let mut blocked = self.blocked.clone();
         for (i, other) in self.group.items.iter().enumerate() {
             if available & (1 << i) == 0 {
                 blocked.extend(other.slots.iter().copied());
             }
         }
-        let result = match &it.kind {
+        Asked { conditions: at.iter().map(|at| list[*at].clone()).collect(), at, blocked, ..Asked::default() }
+    }
+
+    fn find(&self, item: usize, asked: &Asked, wanted: Option<Wanted<'_>>) -> Found {
+        let Asked { conditions, at, blocked, ways, .. } = asked;
+        let it = &self.group.items[item];
+        match &it.kind {
             ItemKind::Relation(r) => {
-                let wanted = if first { self.wanted } else { None };
-                let path = self.binder.best_path(&self.relations[*r], &conditions, &blocked, wanted);
-                let share = self.binder.passing(&self.relations[*r], &conditions, &path);
-                let (mut cost, mut rows) = (path.cost, (path.rows * share).max(0.01));
-                if self.group.items.len() > 1 && it.join == JoinKind::Inner && self.binder.is_empty(&self.relations[*r]) {
+                let relation = &self.relations[*r];
+                let read = self.binder.item_read(relation, conditions, at, blocked, wanted, ways);
+                let (mut cost, mut rows) = (read.path.cost, (read.path.rows * read.share).max(0.01));
+                if self.group.items.len() > 1 && it.join == JoinKind::Inner && self.binder.is_empty(relation) {
                     // Nothing is read after a table without rows. Should it fill, the plan is made anew (`Plan::is_outgrown`).
                     (cost, rows) = (cost * EMPTY_SHARE, rows * EMPTY_SHARE);
                 }
-                (Some(path), cost, rows)
+                Found { read: Some(read), cost, rows }
             }
             ItemKind::Nest(group) => {
                 let mut group = (**group).clone();
-                group.conjuncts.extend(conditions);
+                group.conjuncts.extend(conditions.iter().cloned());
                 let outside: BTreeSet<Slot> = blocked.difference(&it.slots).copied().collect();
                 let mut inner = Search::new(self.binder, self.relations, &group, &outside, None);
                 let (cost, rows) = inner.greedy_cost();
-                (None, cost, rows)
+                Found { read: None, cost, rows }
             }
-        };
-        if !first {
-            self.memo.insert((item, available), result.clone());
         }
-        result
     }
 
     /// Has hints decide which items come before which, as far as the joins allow it.
@@ -262,7 +314,7 @@ impl Search<'_, '_> {
         let firsts = if self.group.straight { 1 } else { self.group.items.len() };
         for first in 0..firsts {
             let begins = self.group.items[first].join == JoinKind::Inner && self.allowed(first, 0);
-            if begins && (takes_first || self.path(first, 0, true).0.is_some_and(|path| path.ordered)) {
+            if begins && (takes_first || self.path(first, 0, true).path().is_some_and(|path| path.ordered)) {
                 let order = if self.group.straight { self.in_order() } else { self.greedy_from(Some(first)) };
                 let cost = order.cost * (limit / order.rows.max(1.0)).min(1.0);
                 if cost * LIMITED_MIN < whole_cost && best.as_ref().is_none_or(|(least, _)| cost < *least) {
@@ -277,11 +329,12 @@ impl Search<'_, '_> {
     pub(super) fn exhaustive(&mut self) -> Order {
         let n = self.group.items.len();
         let single = self.single_rows();
-        let mut best: HashMap<u64, (f64, f64, Vec<Step>)> = HashMap::new();
-        best.insert(0, (0.0, 1.0, Vec::new()));
+        // The cheapest way to each set of items: cost, rows, and the last step.
+        let mut best: HashMap<u64, (f64, f64, Option<Step>), FixedState> = HashMap::default();
+        best.insert(0, (0.0, 1.0, None));
         let full = (1u64 << n) - 1;
         for mask in 0..full {
-            let Some((cost, rows, steps)) = best.get(&mask).cloned() else { continue };
+            let Some((cost, rows)) = best.get(&mask).map(|(cost, rows, _)| (*cost, *rows)) else { continue };
             // Cross products only where nothing is connected.
             let connected: Vec<usize> = (0..n).filter(|i| self.allowed(*i, mask) && (mask == 0 || self.relevant(*i) & mask != 0)).collect();
             let candidates: Vec<usize> = if connected.is_empty() || mask != 0 && self.small_cross(&connected) {
@@ -296,24 +349,25 @@ impl Search<'_, '_> {
                 let next = mask | 1 << i;
                 let total = cost + c;
                 if best.get(&next).is_none_or(|(b, _, _)| total < *b) {
-                    let mut steps = steps.clone();
-                    steps.push(step);
-                    best.insert(next, (total, r, steps));
+                    best.insert(next, (total, r, Some(step)));
                 }
             }
         }
-        match best.remove(&full) {
-            Some((cost, rows, steps)) => Order { steps, cost, rows },
-            None => self.greedy(),
+        let Some((cost, rows)) = best.get(&full).map(|(cost, rows, _)| (*cost, *rows)) else { return self.greedy() };
+        let (mut steps, mut mask) = (Vec::with_capacity(n), full);
+        while let Some((_, _, Some(step))) = best.remove(&mask) {
+            mask &= !(1 << step.item);
+            steps.push(step);
         }
+        steps.reverse();
+        Order { steps, cost, rows }
     }
 
     /// Items of which at most one row is read, which constants tell.
     fn single_rows(&mut self) -> u64 {
-        let is_single =
-            |path: Option<Path>| path.is_some_and(|path| path.unique && path.ranges.is_some_and(|ranges| ranges.constant && ranges.single));
+        let is_single = |path: &Path| path.unique && path.ranges.as_ref().is_some_and(|ranges| ranges.constant && ranges.single);
         (0..self.group.items.len())
-            .filter(|i| self.group.items[*i].join == JoinKind::Inner && is_single(self.path(*i, 0, false).0))
+            .filter(|i| self.group.items[*i].join == JoinKind::Inner && self.path(*i, 0, false).path().is_some_and(is_single))
             .fold(0, |mask, i| mask | 1 << i)
     }
 
@@ -348,7 +402,7 @@ impl Search<'_, '_> {
                 // Needs that cannot be met in any order do not occur; place the rest as written.
                 for i in 0..n {
                     if placed & (1 << i) == 0 {
-                        order.steps.push(Step { item: i, hash: false, rows: order.rows });
+                        order.steps.push(Step { item: i, hash: false, rows: order.rows, found: None });
                         placed |= 1 << i;
                     }
                 }

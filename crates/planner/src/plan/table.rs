@@ -4,7 +4,8 @@ use crate::explain::parts_used;
 use crate::expr::{Expr, Slot};
 use catalog::VirtualTableDef;
 use record::KeyRestore;
-use std::ops::Range;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 /// How rows are read and locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,7 +299,7 @@ impl RangeSpec {
 #[derive(Clone, Debug, Default)]
 pub struct PrefixRange {
     /// For each leading part the values it may have (one: equality; more: IN).
-    pub points: Vec<Vec<Point>>,
+    pub points: Vec<Points>,
     /// Bounds on the next part.
     pub interval: Option<Interval>,
 }
@@ -307,6 +308,39 @@ impl PrefixRange {
     /// Whether values that are left out divide it.
     pub fn is_divided(&self) -> bool {
         self.interval.as_ref().is_some_and(|interval| !interval.except.is_empty())
+    }
+}
+
+/// The values that an index part may have, in one place for all who ask for them: a list may be long.
+#[derive(Clone, Debug)]
+pub struct Points(Arc<[Point]>);
+
+impl Deref for Points {
+    type Target = [Point];
+
+    fn deref(&self) -> &[Point] {
+        &self.0
+    }
+}
+
+impl From<Point> for Points {
+    fn from(point: Point) -> Points {
+        Points(Arc::new([point]))
+    }
+}
+
+impl FromIterator<Point> for Points {
+    fn from_iter<I: IntoIterator<Item = Point>>(points: I) -> Points {
+        Points(points.into_iter().collect())
+    }
+}
+
+impl<'p> IntoIterator for &'p Points {
+    type Item = &'p Point;
+    type IntoIter = std::slice::Iter<'p, Point>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
     }
 }
 

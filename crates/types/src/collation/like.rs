@@ -1,6 +1,7 @@
 //! LIKE: `%` any characters, `_` one, an escape character. Characters match when the collation gives them equal weights.
 
 use super::Collation;
+use super::uca900_codes::ASCII_CODES;
 use super::utf8::decode;
 
 /// How every match of a pattern that begins with `%` goes on, for those who look through many texts at once: see [`Collation::like_lead`].
@@ -14,9 +15,33 @@ pub struct LikeLead {
     pub is_all: bool,
 }
 
+/// With what every match of a pattern begins: most texts begin otherwise that are looked through for a beginning. See [`Collation::like_start`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LikeStart(u8);
+
+impl LikeStart {
+    /// Whether a text begins with another character of ASCII. Of others it is not told.
+    #[inline]
+    pub fn rules_out(self, text: &[u8]) -> bool {
+        let code = |byte: &u8| ASCII_CODES.get(usize::from(*byte));
+        text.first().and_then(code).is_some_and(|code| *code != self.0)
+    }
+}
+
 impl Collation {
+    /// The first character of a pattern, where it is one of ASCII and stands for itself; under the default collation only.
+    #[inline]
+    pub fn like_start(self, pattern: &[u8], escape: Option<u32>) -> Option<LikeStart> {
+        let first = pattern.first().filter(|_| self == Collation::DEFAULT)?;
+        let is_itself = !matches!(first, b'%' | b'_') && escape != Some(u32::from(*first));
+        ASCII_CODES.get(usize::from(*first)).filter(|_| is_itself).map(|code| LikeStart(*code))
+    }
+
     /// Whether the text matches the pattern. `escape` is a code point (a byte for [`Collation::Binary`]); `None` turns escaping off.
     pub fn like(self, text: &[u8], pattern: &[u8], escape: Option<u32>) -> bool {
+        if self.like_start(pattern, escape).is_some_and(|start| start.rules_out(text)) {
+            return false;
+        }
         let next = if self == Collation::Binary { |bytes: &[u8]| (u32::from(bytes[0]), 1) } else { decode };
         let (mut text_at, mut pattern_at) = (0, 0);
         // Where to go on after a mismatch: behind the last `%`, one more character of the text given to it.
@@ -136,6 +161,25 @@ impl Collation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_beginning_tells_the_same_as_all_of_the_text() {
+        let escape = Some(u32::from(b'\\'));
+        let rules_out =
+            |text: &[u8], pattern: &[u8]| Collation::DEFAULT.like_start(pattern, escape).is_some_and(|start| start.rules_out(text));
+        for a in 0..=127u8 {
+            for b in 0..=127u8 {
+                let special = matches!(b, b'%' | b'_' | b'\\');
+                let same = Collation::DEFAULT.same_weight(u32::from(a), u32::from(b));
+                assert_eq!(rules_out(&[a, b'x'], &[b, b'%']), !special && !same, "{a} {b}");
+                let found = Collation::DEFAULT.like(&[a, b'x'], &[b, b'%'], escape);
+                assert_eq!(found, b != b'\\' && same || matches!(b, b'%' | b'_'), "{a} {b}");
+            }
+        }
+        for (text, pattern) in [("", "a"), ("a", ""), ("ä", "o"), ("o", "ä"), ("b", "ba"), ("%", "\\%")] {
+            assert!(!rules_out(text.as_bytes(), pattern.as_bytes()), "{text} {pattern}");
+        }
+    }
 
     #[test]
     fn like_by_hand() {
