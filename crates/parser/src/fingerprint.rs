@@ -172,7 +172,7 @@ pub fn fingerprint(sql: &[u8], mode: SqlMode, params: &mut Vec<LiftedLiteral>) -
                 }
             }
             params.push(literal);
-        } else if lifter.padding > 0 && token.tok == Tok::RParen {
+        } else if token.tok == Tok::RParen && lifter.padding > 0 {
             pad(&mut hasher, params, lifter.padding);
             hasher.word(token.tok as u64);
         } else if in_list && lifter.in_select_list() {

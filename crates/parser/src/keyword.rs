@@ -132,9 +132,7 @@ impl Kw {
     #[inline]
     pub(crate) fn find(sql: &[u8], start: usize, end: usize) -> Kw {
         let len = end - start;
-        if len > WORD_BYTES_MAX {
-            return Kw::NO_WORD;
-        }
+        let Some((head_mask, tail_mask)) = MASKS.get(len) else { return Kw::NO_WORD };
         let (head, tail) = match sql.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
             Some(window) => halves(window),
             None => {
@@ -145,8 +143,8 @@ impl Kw {
                 halves(&window)
             }
         };
-        let head = (head | CASE_BITS) & mask(len);
-        let tail = (tail | CASE_BITS) & mask(len.saturating_sub(8));
+        let head = (head | CASE_BITS) & head_mask;
+        let tail = (tail | CASE_BITS) & tail_mask;
         let mut slot = slot_of(head, tail, len as u64);
         loop {
             let index = TABLE[slot] as usize;
@@ -182,7 +180,17 @@ fn halves(window: &[u8; 16]) -> (u64, u64) {
     (both as u64, (both >> 64) as u64)
 }
 
-#[inline]
+/// By the length of a word: the bytes that it has of the first eight, and of the next eight.
+static MASKS: [(u64, u64); WORD_BYTES_MAX + 1] = {
+    let mut masks = [(0, 0); WORD_BYTES_MAX + 1];
+    let mut len = 0;
+    while len <= WORD_BYTES_MAX {
+        masks[len] = (mask(len), mask(len.saturating_sub(8)));
+        len += 1;
+    }
+    masks
+};
+
 const fn mask(len: usize) -> u64 {
     if len >= 8 { u64::MAX } else { (1u64 << (8 * len)) - 1 }
 }

@@ -50,6 +50,8 @@ pub(crate) struct Lifter {
     list: u64,
     /// Bit d: literals at depth d stay (GROUP BY, ORDER BY, type lengths).
     fixed: u64,
+    /// The open lists whose text names columns of the result: those of `list` that are not around `named`.
+    naming: u64,
     mode: SqlMode,
     /// Depth of a subquery whose text names nothing, though it stands in a select list; 0 for none.
     named: u32,
@@ -86,6 +88,7 @@ impl Lifter {
             depth: 0,
             list: 0,
             fixed: 0,
+            naming: 0,
             named: 0,
             looks: 0,
             in_list: 0,
@@ -107,13 +110,13 @@ impl Lifter {
     /// Whether a select list is open, whose text names result columns.
     #[inline]
     pub(crate) fn in_select_list(&self) -> bool {
-        self.naming() != 0
+        self.naming != 0
     }
 
-    /// The open lists whose text names columns of the result.
+    /// The open lists, or what stands in one that names nothing, have changed.
     #[inline]
-    fn naming(&self) -> u64 {
-        self.list & (u64::MAX << self.named)
+    fn lists_changed(&mut self) {
+        self.naming = self.list & (u64::MAX << self.named);
     }
 
     /// Whether the token that was taken last is among the values of a row of an INSERT, and of no function's arguments.
@@ -126,18 +129,18 @@ impl Lifter {
     #[inline]
     pub(crate) fn feed(&mut self, sql: &[u8], token: &Token) -> bool {
         let mut lifted = false;
+        // A statement starts with a word. An opening parenthesis leaves the question of the verb to the word after it.
         match token.tok {
             Tok::Keyword => self.word(token.kw),
             Tok::LParen => self.open(sql, token),
             Tok::RParen => self.close(),
             Tok::Int | Tok::Decimal | Tok::Float | Tok::String => lifted = self.literal(sql, token),
             Tok::Hex | Tok::Bit | Tok::Question | Tok::Bad | Tok::NString => self.cacheable = false,
-            Tok::Comma => {}
-            _ => self.in_list = 0,
-        }
-        // An opening parenthesis leaves the question of the verb to the word after it.
-        if !self.started && token.tok != Tok::LParen {
-            self.cacheable = false;
+            Tok::Comma => self.cacheable &= self.started,
+            _ => {
+                self.cacheable &= self.started;
+                self.in_list = 0;
+            }
         }
         self.prev = token.tok;
         self.prev_kw = token.kw;
@@ -157,8 +160,12 @@ impl Lifter {
             Kw::SELECT => {
                 self.list |= bit;
                 self.fixed &= !bit;
+                self.lists_changed();
             }
-            Kw::FROM => self.list &= !bit,
+            Kw::FROM => {
+                self.list &= !bit;
+                self.lists_changed();
+            }
             Kw::VALUES | Kw::VALUE => self.in_rows |= self.inserts && self.depth == 0,
             Kw::ON => self.in_rows = false,
             Kw::BY => self.fixed |= bit,
@@ -194,12 +201,13 @@ impl Lifter {
         self.looks += 1;
         if is_named(rest, self.depth - self.list.trailing_zeros(), self.mode) {
             self.named = self.depth;
+            self.lists_changed();
         }
     }
 
     #[inline]
     fn close(&mut self) {
-        if self.depth == 0 {
+        if self.depth == 0 || !self.started {
             self.cacheable = false;
             return;
         }
@@ -210,10 +218,13 @@ impl Lifter {
         }
         self.in_list = 0;
         let bit = 1u64 << self.depth;
-        self.list &= !bit;
         self.fixed &= !bit;
-        if self.depth == self.named {
-            self.named = 0;
+        if self.list != 0 {
+            self.list &= !bit;
+            if self.depth == self.named {
+                self.named = 0;
+            }
+            self.lists_changed();
         }
         self.depth -= 1;
     }
@@ -223,7 +234,8 @@ impl Lifter {
         if self.prev == Tok::String {
             self.cacheable = false; // 'a' 'b' is one string.
         }
-        if self.naming() | self.fixed != 0 || !self.cacheable || self.stays(sql, token) {
+        self.cacheable &= self.started;
+        if self.naming | self.fixed != 0 || !self.cacheable || self.stays(sql, token) {
             self.in_list = 0;
             return false;
         }
