@@ -5,6 +5,7 @@
 //! an outer query is read like any other, and a correlated subquery needs no special addressing.
 
 use crate::func::Func;
+use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
 
 /// Index into the frame.
@@ -292,8 +293,8 @@ pub enum ExprKind {
     InList {
         /// Operand.
         operand: Box<Expr>,
-        /// Candidates.
-        list: Vec<Expr>,
+        /// Candidates, in one place for all copies of the condition: they may be many.
+        list: Arc<[Expr]>,
         /// `NOT IN`.
         negated: bool,
         /// For strings.
@@ -376,6 +377,15 @@ macro_rules! operand_of {
     };
 }
 
+macro_rules! items_of {
+    (iter, $list:ident) => {
+        $list.iter()
+    };
+    (iter_mut, $list:ident) => {
+        Arc::make_mut($list).iter_mut()
+    };
+}
+
 /// The direct operands of an expression, by shared or by exclusive reference: `$iter` and `$deref` are `iter` and `as_ref`, or `iter_mut` and `as_mut`.
 macro_rules! for_each_operand {
     ($kind:expr, $f:ident, $iter:ident, $deref:ident) => {{
@@ -401,7 +411,7 @@ macro_rules! for_each_operand {
             }
             InList { operand, list, .. } => {
                 $f(operand);
-                list.$iter().for_each($f);
+                items_of!($iter, list).for_each($f);
             }
             InRows { operand, list, .. } => {
                 operand.$iter().for_each(&mut *$f);

@@ -180,7 +180,7 @@ fn expression(r: &mut Random, depth: u32, params: usize) -> Expr {
         13 => {
             let list =
                 if r.below(2) == 0 { (0..4).map(|_| Expr::literal(value(r, 0), ColumnType::bigint())).collect() } else { list(r, 3) };
-            ExprKind::InList { operand: boxed(r), list, negated, collation }
+            ExprKind::InList { operand: boxed(r), list: list.into(), negated, collation }
         }
         14 => ExprKind::Like { operand: boxed(r), pattern: boxed(r), escape: Some('\\'), negated, collation },
         15 => ExprKind::Case {

@@ -350,7 +350,7 @@ impl<'c> Binder<'c> {
             self.tell_of_doubles(told);
         }
         self.tell_of_list(first_told, list.len());
-        Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list, negated, collation }, ty: bool_type(null) })
+        Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list: list.into(), negated, collation }, ty: bool_type(null) })
     }
 
     pub(super) fn escape(&mut self, escape: Option<&ast::Expr<'_>>) -> Result<Option<char>> {
