@@ -62,7 +62,7 @@ struct Lookout {
 }
 
 impl Lookout {
-    /// It looks, or was told while it waited.
+    /// It looks.
     fn looks(&mut self) {
         self.now = Instant::now();
         self.looked = self.now;
@@ -331,7 +331,8 @@ impl<S: Service> Front<S> {
             };
             self.posts.waits(post, false);
             waited?;
-            lookout.looks();
+            // Another look follows where it has slept for long: more have come since, whose replies can go together.
+            lookout.now = Instant::now();
         }
     }
 
