@@ -7,7 +7,8 @@
 //! The lexer stands in the same state before a literal in both texts, because all before it was read alike; the literal itself is read by the
 //! lexer. What follows a literal is compared from where the lexer left off. Nothing the lexer reads before a literal depends on more of it than that
 //! it begins with a digit or a quotation mark, and what is lifted depends on the kinds of tokens alone (`lift.rs`), but for
-//! an alias behind a subquery, which is among what is compared.
+//! an alias behind a subquery and what stands beside a number that a condition begins with, which are among what is compared. Tokens of one kind of
+//! literal are alike to it, but for `1.` and a whole number past BIGINT, both decimals: texts with `1.` have no template and match none.
 
 use crate::fingerprint::{LiftedLiteral, LiteralKind, lifted};
 use crate::lexer::{Lexer, Tok};
@@ -66,6 +67,12 @@ fn begins_literal(byte: Option<&u8>) -> bool {
     matches!(byte, Some(b'0'..=b'9' | b'\'' | b'"'))
 }
 
+/// A literal that ends so is of the kind of a whole number past BIGINT, and yet another token: what is lifted may tell them apart.
+#[inline]
+fn ends_in_point(sql: &[u8], end: u32) -> bool {
+    (end as usize).checked_sub(1).and_then(|last| sql.get(last)) == Some(&b'.')
+}
+
 /// Most digits of which no number is too large for an `i64`.
 const DIGITS_MAX: usize = 18;
 
@@ -90,7 +97,8 @@ impl Template {
     /// Keeps a text whose [`crate::fingerprint`] is cacheable and reaches to its end, with the literals that it lifted. `None` when it is too long or unusual.
     #[must_use]
     pub fn new(sql: &[u8], literals: &[LiftedLiteral]) -> Option<Template> {
-        if sql.len() > TEXT_BYTES_MAX || !literals.iter().all(|literal| begins_literal(sql.get(literal.start as usize))) {
+        let is_usual = |literal: &LiftedLiteral| begins_literal(sql.get(literal.start as usize)) && !ends_in_point(sql, literal.end);
+        if sql.len() > TEXT_BYTES_MAX || !literals.iter().all(is_usual) {
             return None;
         }
         // One that is lifted again for the length of its list stands in the text once.
@@ -142,7 +150,7 @@ impl Template {
                 }
                 None => {
                     let token = lexer.next();
-                    if !matches!(token.tok, Tok::Int | Tok::Decimal | Tok::Float | Tok::String) {
+                    if !matches!(token.tok, Tok::Int | Tok::Decimal | Tok::Float | Tok::String) || ends_in_point(sql, token.end) {
                         return false;
                     }
                     lifted(sql, &token)

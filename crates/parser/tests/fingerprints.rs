@@ -254,11 +254,19 @@ fn agree(sql: &str) {
     {
         assert_eq!(parsed.param_count as usize, params.len(), "{sql}");
         assert_eq!(parsed.rest, print.rest, "{sql}");
-        // Each parameter stands in the tree where its literal stands in the text.
+        // Each parameter stands in the tree where its literal stands in the text, with the parentheses around it.
         let shown = format!("{:?}", parsed.statement);
+        let text = sql.replace("/* c */", &" ".repeat(7)).replace("/*+ h */", &" ".repeat(8));
         for (i, param) in params.iter().enumerate() {
-            let node = format!("Expr {{ kind: Param({i}), span: Span {{ start: {}, end: {} }} }}", param.start, param.end);
-            assert!(shown.contains(&node), "{sql}\n{node}");
+            let (start, end) = (param.start as usize, param.end as usize);
+            let before = text[..start].trim_end_matches(|c: char| c == '(' || c.is_whitespace()).len();
+            let begins = (before..=start).filter(|at| text[*at..].starts_with('(') || *at == start);
+            let stands = |begin: usize| {
+                let node = format!("Expr {{ kind: Param({i}), span: Span {{ start: {begin}, end: ");
+                let ends = shown.match_indices(&node).filter_map(|(at, _)| shown[at + node.len()..].split_once(' ')?.0.parse().ok());
+                ends.into_iter().any(|to: usize| to >= end && text[end..to].chars().all(|c| c == ')' || c.is_whitespace()))
+            };
+            assert!(begins.into_iter().any(stands), "{sql}\n{i} at {start}");
         }
         assert!(parse(sql.as_bytes(), SqlMode::default(), &arena).is_ok(), "{sql}");
     }
@@ -327,6 +335,13 @@ fn texts_that_match_a_template() {
     assert_eq!(Template::new(long.as_bytes(), &params), None);
     assert!(fingerprint(b"SELECT a FROM t WHERE b = .5", SqlMode::default(), &mut params).cacheable);
     assert_eq!(Template::new(b"SELECT a FROM t WHERE b = .5", &params), None);
+    // Decimals of the same scale, of which one only is lifted there.
+    let (point, whole) = ("1.", "99999999999999999999");
+    for around in ["SELECT a FROM t WHERE # AND b = 1", "SELECT a FROM t WHERE b = c - INTERVAL # DAY", "SELECT a FROM t WHERE b = #"] {
+        let (one, other) = (around.replace('#', point), around.replace('#', whole));
+        assert!(!agree_on_template(&one, &other, SqlMode::default()));
+        assert!(!agree_on_template(&other, &one, SqlMode::default()));
+    }
 }
 
 /// Two texts that differ in some literals, or in more.
