@@ -280,3 +280,23 @@ fn a_statement_stays_in_the_database_in_which_it_was_prepared() {
     harness::run_all(&mut root, &["DROP DATABASE a"]);
     assert_eq!(wire.execute(run, &[Some("1")]), Err(1049));
 }
+
+/// The text is written down once for several runs in a row: never another's.
+#[test]
+fn the_process_list_shows_the_prepared_statement_that_runs() {
+    let (_server, mut wire) = connect(&[]);
+    let shows = |alias: &str| format!("SELECT info AS {alias} FROM information_schema.processlist WHERE id = CONNECTION_ID()");
+    let (one, other) = (wire.prepare(&shows("one")), wire.prepare(&shows("other")));
+    for (handle, alias) in [(one, "one"), (one, "one"), (other, "other"), (one, "one"), (one, "one"), (other, "other")] {
+        assert_eq!(wire.execute(handle, &[]), Ok(shows(alias)));
+    }
+    for _ in 0..2 {
+        wire.command(byte::QUERY, b"SELECT 1");
+        // How many columns, one, a row, the end.
+        (0..4).for_each(|_| drop(wire.read().expect("a packet")));
+        assert_eq!(wire.execute(other, &[]), Ok(shows("other")));
+    }
+    let third = wire.prepare(&shows("third"));
+    assert_eq!(wire.execute(other, &[]), Ok(shows("other")));
+    assert_eq!(wire.execute(third, &[]), Ok(shows("third")));
+}

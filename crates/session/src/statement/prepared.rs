@@ -215,7 +215,7 @@ impl ClientSession {
         let Some(prepared) = self.prepared.get_mut(id) else {
             return Err(codes::unknown_stmt_handler(id, "mysql_stmt_precheck").into());
         };
-        self.connection.set_statement(&prepared.sql);
+        self.connection.set_prepared_statement(id, &prepared.sql);
         if let Some(error) = prepared.unfit() {
             return Err(error.into());
         }

@@ -180,6 +180,8 @@ pub struct Connection {
     wait_observer: Mutex<Option<Arc<dyn WaitObserver>>>,
     wait_probe: Mutex<Option<Arc<dyn Fn() -> Option<&'static str> + Send + Sync>>>,
     label: Mutex<Label>,
+    /// The prepared statement whose text stands in the label; 0: another text does. (Relaxed: who serves the session writes and reads it, nobody else.)
+    labelled: AtomicU32,
     /// What was agreed on, when the connection is encrypted.
     secured: OnceLock<Secured>,
     /// How packets are compressed, if they are.
@@ -228,6 +230,7 @@ impl Connection {
             wait_observer: Mutex::new(Rank::Leaf, None),
             wait_probe: Mutex::new(Rank::Leaf, None),
             label: Mutex::new(Rank::Leaf, Label { host, user: "unauthenticated user".to_owned(), ..Label::default() }),
+            labelled: AtomicU32::new(0),
             secured: OnceLock::new(),
             compression: OnceLock::new(),
             attributes: Mutex::new(Rank::Leaf, Arc::default()),
@@ -562,13 +565,24 @@ impl Connection {
     /// costs the statement nothing.
     #[inline]
     pub fn set_statement(&self, sql: &[u8]) {
+        self.labelled.store(0, Ordering::Relaxed);
         let mut label = self.label.lock();
         label.statement.clear();
         label.statement.extend_from_slice(&sql[..sql.len().min(STATEMENT_BYTES_MAX)]);
     }
 
+    /// The same for a prepared statement, whose number is not 0: nothing is to be done when it ran last.
+    #[inline]
+    pub fn set_prepared_statement(&self, number: u32, sql: &[u8]) {
+        if self.labelled.load(Ordering::Relaxed) != number {
+            self.set_statement(sql);
+            self.labelled.store(number, Ordering::Relaxed);
+        }
+    }
+
     /// Gives back the memory of the last statement's text but for so many bytes; its connection is idle.
     pub fn shrink_statement(&self, kept: usize) {
+        self.labelled.store(0, Ordering::Relaxed);
         let mut label = self.label.lock();
         label.statement.clear();
         label.statement.shrink_to(kept);
