@@ -16,9 +16,10 @@ use crate::socket::Socket;
 use crate::stand_in::StandIn;
 use crate::transport::Layers;
 use session::connections::Connection;
-use std::time::{Duration, Instant};
-use sync::CachePadded;
+use std::time::Duration;
 use sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use sync::moment::nanoseconds;
+use sync::{CachePadded, Moment};
 
 /// So many quick commands in a row, and the thread looks.
 const QUICK: u32 = 2;
@@ -62,7 +63,7 @@ pub(crate) struct Pace {
     /// Commands since it has.
     since_wait: u32,
     /// When its last command came.
-    last: Option<Instant>,
+    last: Option<Moment>,
     /// Whether the client is on this machine, once somebody has asked.
     is_local: Option<bool>,
     counted: Counted,
@@ -90,12 +91,12 @@ impl Default for Pace {
 
 impl Pace {
     /// A command came, when the thread had waited (for the disk, a row, …) so often.
-    fn came(&mut self, now: Instant, moment: Duration, waits: u64) {
-        let since = self.last.replace(now).map_or(Duration::MAX, |last| now.saturating_duration_since(last));
+    fn came(&mut self, now: Moment, moment: Duration, waits: u64) {
+        let since = self.last.replace(now).map_or(u64::MAX, |last| now.since(last));
         let has_waited = std::mem::replace(&mut self.waits, waits) != waits;
         self.since_wait = if has_waited { 0 } else { self.since_wait.saturating_add(1) };
-        self.prompt = if has_waited || since >= SOON { 0 } else { self.prompt.saturating_add(1) };
-        if since < 2 * moment {
+        self.prompt = if has_waited || since >= nanoseconds(SOON) { 0 } else { self.prompt.saturating_add(1) };
+        if since < 2 * nanoseconds(moment) {
             self.quick = self.quick.saturating_add(1);
             self.pause = self.pause.saturating_sub(1);
         } else {
@@ -211,7 +212,7 @@ impl Attention {
 
     /// A command of a session that shares a thread has come, at about this moment.
     #[inline]
-    pub(crate) fn came_in_turn(&self, pace: &mut Pace, now: Instant) {
+    pub(crate) fn came_in_turn(&self, pace: &mut Pace, now: Moment) {
         self.crowd.came(now, &mut pace.counted);
     }
 
@@ -238,7 +239,7 @@ impl Attention {
     }
 
     /// A command of a session has come.
-    fn came(&self, session: u32, pace: &mut Pace, now: Instant) {
+    fn came(&self, session: u32, pace: &mut Pace, now: Moment) {
         self.crowd.came(now, &mut pace.counted);
         pace.came(now, self.moment, sync::blocking::times());
         let (last, before) = self.last_two();
@@ -289,14 +290,14 @@ impl Attention {
         let asleep = self.sleeps();
         let received = layers.receive_a_while(socket, connection, room);
         drop(asleep);
-        self.came(session, pace, Instant::now());
+        self.came(session, pace, Moment::now());
         received
     }
 
     /// What `receive` has found at last; `None` when it is not worth while to go on.
     fn look(&self, session: u32, pace: &mut Pace, mut receive: impl FnMut() -> Option<usize>) -> Option<Option<usize>> {
         pace.looks = pace.looks.wrapping_add(1);
-        let begun = Instant::now();
+        let begun = Moment::now();
         let mut receives = 0;
         loop {
             let received = receive();
@@ -306,8 +307,8 @@ impl Attention {
                 std::hint::spin_loop();
                 continue;
             }
-            let now = Instant::now();
-            let in_time = now.saturating_duration_since(begun) <= self.moment;
+            let now = Moment::now();
+            let in_time = !now.is_past(begun, self.moment);
             if is_there || !in_time {
                 if in_time { &self.found } else { &self.in_vain }.fetch_add(1, Ordering::Relaxed);
                 pace.looked(in_time);
@@ -340,7 +341,7 @@ mod tests {
     const MOMENT: Duration = Duration::from_micros(50);
 
     fn quick(pace: &mut Pace, commands: u32) {
-        let begun = pace.last.unwrap_or_else(Instant::now);
+        let begun = pace.last.unwrap_or_else(Moment::now);
         for command in 1..=commands {
             pace.came(begun + command * MOMENT, MOMENT, 0);
         }
@@ -361,9 +362,9 @@ mod tests {
     #[test]
     fn a_client_is_prompt_until_a_statement_waits_or_it_is_slow() {
         let mut pace = Pace::default();
-        let mut now = Instant::now();
+        let mut now = Moment::now();
         let mut come = |pace: &mut Pace, after: Duration, waits| {
-            now += after;
+            now = now + after;
             pace.came(now, MOMENT, waits);
             pace.prompt
         };
@@ -427,7 +428,7 @@ mod tests {
         drop((asleep, other));
         assert_eq!(attention.at_work.load(Ordering::Relaxed), 1);
         // A command of another has come.
-        attention.came(5, &mut Pace::default(), Instant::now());
+        attention.came(5, &mut Pace::default(), Moment::now());
         assert_eq!(attention.look(0, &mut pace, || Some(0)), None);
         let short = Attention::with(true, Duration::from_nanos(1));
         assert_eq!((short.look(0, &mut pace, || Some(0)), short.looks()), (None, (0, 1)));
@@ -438,7 +439,7 @@ mod tests {
     #[test]
     fn a_session_is_alone_after_many_commands_between_which_there_was_no_other() {
         let attention = Attention::with(true, MOMENT);
-        let (mut one, mut other, now) = (Pace::default(), Pace::default(), Instant::now());
+        let (mut one, mut other, now) = (Pace::default(), Pace::default(), Moment::now());
         (0..10).for_each(|_| attention.came(1, &mut one, now));
         assert_eq!(one.alone, 9);
         attention.came(2, &mut other, now);
@@ -450,7 +451,7 @@ mod tests {
     #[test]
     fn two_sessions_are_so_after_many_commands_between_which_there_was_no_third() {
         let attention = Attention::with(true, MOMENT);
-        let (mut one, mut other, mut third, now) = (Pace::default(), Pace::default(), Pace::default(), Instant::now());
+        let (mut one, mut other, mut third, now) = (Pace::default(), Pace::default(), Pace::default(), Moment::now());
         for _ in 0..10 {
             attention.came(1, &mut one, now);
             attention.came(1, &mut one, now);
@@ -469,9 +470,9 @@ mod tests {
     #[test]
     fn of_two_sessions_only_who_has_waited_of_late_calls() {
         let attention = Attention::with(true, MOMENT);
-        let (mut one, mut other, mut now) = (Pace::default(), Pace::default(), Instant::now());
+        let (mut one, mut other, mut now) = (Pace::default(), Pace::default(), Moment::now());
         let mut come = |one: &mut Pace| {
-            now += MOMENT;
+            now = now + MOMENT;
             attention.came(2, &mut other, now);
             attention.came(1, one, now);
             attention.is_one_of_two_that_wait(1, one)

@@ -1,7 +1,7 @@
 //! [`Channel`]: packets over a socket, with the buffers that a connection reuses.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memory::{Kind, Tally};
 use mysql_error::{SqlError, codes};
@@ -15,6 +15,7 @@ use crate::attention::{Attention, Pace};
 use crate::pool::REPLY_BYTES_MAX;
 use crate::socket::Socket;
 use crate::transport::Layers;
+use sync::Moment;
 
 /// A buffer above this is given back once the connection is idle.
 const BUFFER_BYTES_KEPT: usize = 2 * IDLE_BYTES;
@@ -173,7 +174,7 @@ impl Channel {
 
     /// A command has come at about this moment, and is served in turns.
     #[inline]
-    pub(crate) fn comes_in_turn(&mut self, attention: &Attention, now: Instant) {
+    pub(crate) fn comes_in_turn(&mut self, attention: &Attention, now: Moment) {
         attention.came_in_turn(&mut self.pace, now);
     }
 

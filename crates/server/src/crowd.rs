@@ -7,9 +7,10 @@
 //! 1. Each session counts once in a window, and nobody is counted past what makes a crowd: so many writes of the shared word in a window, however many sessions there are.
 //! 2. It takes [`BUSY`] windows in a row to become crowded and [`CALM`] to become calm: what lasts shorter costs less than to move sessions to and fro.
 
-use std::time::{Duration, Instant};
-use sync::CachePadded;
+use std::time::Duration;
 use sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use sync::moment::nanoseconds;
+use sync::{CachePadded, Moment};
 
 const WINDOW: Duration = Duration::from_millis(10);
 /// So many windows in a row in which as many sessions were at work, or more.
@@ -17,13 +18,21 @@ const BUSY: u32 = 3;
 /// So many in which there were fewer.
 const CALM: u32 = 20;
 
+/// More than there can be sessions.
+const SESSIONS_BITS: u32 = 20;
+
+/// A window's word.
+fn word(window: u64, sessions: u32) -> u64 {
+    window << SESSIONS_BITS | u64::from(sessions)
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Crowd {
     /// So many sessions at work, or more; 0: never.
     from: u32,
-    origin: Instant,
-    /// The number of the window in the upper half, how many sessions have sent commands in it in the lower.
+    origin: Moment,
+    /// The number of the window, and in the lowest [`SESSIONS_BITS`] how many sessions have sent commands in it.
     window: CachePadded<AtomicU64>,
     /// Windows in a row that say other than `is_there`. Written by who begins a window. Relaxed, as all here: nothing else depends on it.
     contrary: AtomicU32,
@@ -32,13 +41,13 @@ pub(crate) struct Crowd {
 
 /// In which window a session was counted last.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counted(u32);
+pub(crate) struct Counted(u64);
 
 impl Crowd {
     pub(crate) fn new(from: u32) -> Self {
         Self {
-            from,
-            origin: Instant::now(),
+            from: from.min((1 << SESSIONS_BITS) - 1),
+            origin: Moment::now(),
             window: CachePadded::new(AtomicU64::new(0)),
             contrary: AtomicU32::new(0),
             is_there: AtomicBool::new(false),
@@ -58,19 +67,19 @@ impl Crowd {
 
     /// A session has sent a command at about this moment.
     #[inline]
-    pub(crate) fn came(&self, now: Instant, counted: &mut Counted) {
+    pub(crate) fn came(&self, now: Moment, counted: &mut Counted) {
         // From 1 on, so that a new session was counted in none.
-        let window = (now.saturating_duration_since(self.origin).as_micros() as u64 / WINDOW.as_micros() as u64) as u32 + 1;
+        let window = now.since(self.origin) / nanoseconds(WINDOW) + 1;
         if window > counted.0 && self.counts() {
             self.count(window, counted);
         }
     }
 
     #[cold]
-    fn count(&self, window: u32, counted: &mut Counted) {
+    fn count(&self, window: u64, counted: &mut Counted) {
         let mut before = self.window.load(Ordering::Relaxed);
         loop {
-            let (current, sessions) = ((before >> 32) as u32, before as u32);
+            let (current, sessions) = (before >> SESSIONS_BITS, before as u32 & ((1 << SESSIONS_BITS) - 1));
             if current == counted.0 {
                 if window <= current {
                     return;
@@ -80,18 +89,18 @@ impl Crowd {
                     return counted.0 = current;
                 }
                 // Where the window is a later one, another's clock is ahead, by a moment.
-                let more = u64::from(current) << 32 | u64::from(sessions + 1);
+                let more = word(current, sessions + 1);
                 match self.window.compare_exchange_weak(before, more, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => return counted.0 = current,
                     Err(other) => before = other,
                 }
                 continue;
             }
-            match self.window.compare_exchange_weak(before, u64::from(window) << 32 | 1, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.window.compare_exchange_weak(before, word(window, 1), Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     counted.0 = window;
                     // Nobody was at work in those between.
-                    return self.judge(sessions >= self.from, window - current - 1);
+                    return self.judge(sessions >= self.from, u32::try_from(window - current - 1).unwrap_or(u32::MAX));
                 }
                 Err(other) => before = other,
             }
@@ -151,7 +160,7 @@ mod tests {
         let crowd = Crowd::new(3);
         let (mut one, mut other) = (Counted::default(), Counted::default());
         let at = |window: u32| crowd.origin + window * WINDOW;
-        let count = || crowd.window.load(Ordering::Relaxed) as u32;
+        let count = || crowd.window.load(Ordering::Relaxed) & ((1 << SESSIONS_BITS) - 1);
         crowd.came(at(7), &mut one);
         crowd.came(at(7), &mut one);
         assert_eq!(count(), 1);
@@ -180,7 +189,7 @@ mod tests {
                     });
                 }
             });
-            assert_eq!(crowd.window.load(Ordering::Relaxed) as u32, 4);
+            assert_eq!(crowd.window.load(Ordering::Relaxed), word(u64::from(window) + 1, 4));
             assert_eq!(crowd.is_there(), window > BUSY);
         }
     }

@@ -9,9 +9,10 @@
 //! 2. There is one only where the machine has two processors, and the process may use both: with more it would take one for each of the others.
 //! 3. Nobody waits for it, and it holds nothing.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use sync::{CachePadded, Signal};
+use sync::moment::nanoseconds;
+use sync::{CachePadded, Moment, Signal};
 
 /// So long it stays after a command: longer than the commit of a transaction waits for most disks, since to call it costs as much as it saves for one command.
 /// 500 to 2,000 µs did alike (docs/design/attention.md).
@@ -26,9 +27,7 @@ const NICE: i32 = 19;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct StandIn {
-    /// Moments are nanoseconds since then.
-    origin: Instant,
-    /// It stays to this moment. Written by who serves a lone client, for one command in several.
+    /// It stays to this moment ([`Moment::to_bits`]). Written by who serves a lone client, for one command in several.
     until: CachePadded<AtomicU64>,
     /// Whether its thread runs, and is nice.
     is_there: AtomicBool,
@@ -41,17 +40,12 @@ pub(crate) struct StandIn {
 impl StandIn {
     pub(crate) fn new() -> Self {
         Self {
-            origin: Instant::now(),
             until: CachePadded::new(AtomicU64::new(0)),
             is_there: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             call: Signal::new(),
             calls: AtomicU64::new(0),
         }
-    }
-
-    fn nanoseconds(&self, moment: Instant) -> u64 {
-        moment.saturating_duration_since(self.origin).as_nanos() as u64
     }
 
     /// Whether it can be called at all.
@@ -61,10 +55,10 @@ impl StandIn {
 
     /// A command of a lone, quick client came at this moment: it stands in for a while.
     #[inline]
-    pub(crate) fn stay(&self, came: Instant) {
-        let until = self.nanoseconds(came) + STAYS.as_nanos() as u64;
+    pub(crate) fn stay(&self, came: Moment) {
+        let until = (came + STAYS).to_bits();
         // Relaxed: an old moment costs a store more, or less.
-        if self.until.load(Ordering::Relaxed) + (STEP.as_nanos() as u64) < until {
+        if self.until.load(Ordering::Relaxed) + nanoseconds(STEP) < until {
             // Relaxed: the signal shows it to the wait that it ends. While nobody waits it is a swap.
             self.until.store(until, Ordering::Relaxed);
             self.call.notify();
@@ -77,7 +71,7 @@ impl StandIn {
     }
 
     fn is_over(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed) || self.nanoseconds(Instant::now()) >= self.until.load(Ordering::Relaxed)
+        self.stopping.load(Ordering::Relaxed) || Moment::now().to_bits() >= self.until.load(Ordering::Relaxed)
     }
 
     /// The life of its thread.
@@ -123,7 +117,7 @@ mod tests {
             // It comes again only after it has gone.
             while stand_in.calls() < calls {
                 if stand_in.is_over() {
-                    stand_in.stay(Instant::now());
+                    stand_in.stay(Moment::now());
                 }
                 std::thread::yield_now();
             }
@@ -136,7 +130,7 @@ mod tests {
     #[test]
     fn it_is_told_to_stay_once_in_a_while() {
         let stand_in = StandIn::new();
-        let came = Instant::now();
+        let came = Moment::now();
         stand_in.stay(came);
         let until = stand_in.until.load(Ordering::Relaxed);
         stand_in.stay(came + STEP);

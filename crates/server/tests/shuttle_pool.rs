@@ -21,7 +21,7 @@ mod platform {
         None
     }
 
-    pub use sync::{CachePadded, Rank};
+    pub use sync::{CachePadded, Moment, Rank};
 }
 
 /// `sync::Signal` for one thread that waits.
@@ -436,6 +436,8 @@ fn the_monitor_is_awake_while_a_holder_serves() {
             }
         });
         for turn in 1..=2 {
+            posts.waits(0);
+            posts.waited(0);
             posts.begins(&member);
             let mut count = awake.0.lock().expect("model mutex");
             while *count < turn {
@@ -530,7 +532,7 @@ fn no_reply_stays_at_a_post_that_is_handed_on() {
                                 let list = told.0.lock().expect("model mutex");
                                 drop(told.1.wait_while(list, |list| !list.contains(&(guest - 1))).expect("model mutex"));
                             }
-                            outbox.add(Box::new(guest), &guest.to_le_bytes(), std::time::Instant::now());
+                            outbox.add(Box::new(guest), &guest.to_le_bytes(), sync::Moment::now());
                         }
                     };
                     let mut replies = Replies::default();
@@ -555,7 +557,7 @@ fn each_guest_keeps_its_reply_and_all_are_due_when_they_are_many_or_old() {
     const GUESTS: usize = 5;
     let text = |guest: usize| vec![b'a' + guest as u8; guest % 3];
     let model = move || {
-        let (outbox, now) = (Arc::new(Outbox::new()), std::time::Instant::now());
+        let (outbox, now) = (Arc::new(Outbox::new()), sync::Moment::now());
         let takes = thread::spawn({
             let outbox = Arc::clone(&outbox);
             move || {

@@ -1,4 +1,4 @@
-//! Synchronisation primitives: futex, ranked mutex and rwlock, events, atomics, threads; who is told that a thread blocks; the lane that a thread counts in.
+//! Synchronisation primitives: futex, ranked mutex and rwlock, events, atomics, threads; who is told that a thread blocks; the lane that a thread counts in; moments as one number.
 //! The only door to `std`, loom or shuttle.
 //!
 //! # Invariants
@@ -32,6 +32,7 @@
 pub mod blocking;
 mod event;
 mod lane;
+pub mod moment;
 mod mutex;
 mod platform;
 mod rank;
@@ -47,6 +48,7 @@ pub mod futex;
 pub use crossbeam_utils::CachePadded;
 pub use event::{Event, SetAtEnd, Signal};
 pub use lane::{lane, leave_lane, take_lane};
+pub use moment::Moment;
 pub use mutex::{Mutex, MutexGuard};
 pub use platform::{Arc, atomic, cell, hint, thread};
 pub use rank::Rank;

@@ -5,7 +5,7 @@
 
 use super::{Front, Guest, Next, Unsent};
 use crate::channel::{Buffers, Channel};
-use crate::pool::{Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Thread, Ticket, Watch, Worker, while_held};
+use crate::pool::{Came, Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Thread, Ticket, Watch, Worker, while_held};
 use crate::stand_in::StandIn;
 use crate::threads::{self, After};
 use env::Sends;
@@ -14,9 +14,9 @@ use session::service::{Service, Session};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use sync::blocking::{self, GivesWay};
-use sync::{Mutex, Rank};
+use sync::{Moment, Mutex, Rank};
 
 /// Newcomers are let in while fewer wait for slots of admission: enough that admission sees that its slots are wanted, and that one which becomes free finds its next at once.
 const SLOTS_AWAITED: u32 = 4;
@@ -51,20 +51,22 @@ impl<S: Service> Guest<S> {
 }
 
 /// Where the holder of a post looks for guests.
-struct Lookout {
+struct Lookout<S: Service> {
     post: usize,
     /// About this moment: read when a statement has ended, and at each look.
-    now: Instant,
+    now: Moment,
     /// When it looked last for those whose clients have spoken, or began to.
-    looked: Instant,
+    looked: Moment,
     /// Another post, whose newcomers may have waited for longer; another at each look.
     other: usize,
+    /// Who was found by a look; empty between looks.
+    came: Came<Guest<S>>,
 }
 
-impl Lookout {
+impl<S: Service> Lookout<S> {
     /// It looks.
     fn looks(&mut self) {
-        self.now = Instant::now();
+        self.now = Moment::now();
         self.looked = self.now;
     }
 }
@@ -72,7 +74,7 @@ impl Lookout {
 /// The reply of a guest has been left at the post.
 #[derive(Clone, Copy)]
 struct Answered {
-    at: Instant,
+    at: Moment,
     /// All replies that wait there are to be sent.
     are_due: bool,
 }
@@ -94,6 +96,8 @@ impl<S: Service> Mail<S> {
 
 /// What a member of the crew needs to send, made once: a post may be handed on at each statement.
 struct Desk<S: Service> {
+    /// What was lent to the last guest, for the next one.
+    lent: Option<Lent<S>>,
     /// The reply of who was served last.
     reply: Vec<u8>,
     /// What is just being sent, with its guests.
@@ -180,10 +184,13 @@ impl<S: Service> Front<S> {
         let member = self.posts.enlist(post, self.processors.this_thread(post));
         sync::take_lane(post);
         blocking::tell(Some(Arc::new(HandsOn { posts: Arc::clone(&self.posts), member: Arc::clone(&member) })));
-        let (mut alone, mut desk) = (None, Desk { reply: Vec::new(), replies: Replies::default(), sent: Vec::new() });
+        let (mut alone, mut desk) = (None, Desk::<S> { lent: None, reply: Vec::new(), replies: Replies::default(), sent: Vec::new() });
         while alone.is_none() && self.posts.obtain(&member, self.is_crowded(), threads::give_back_free) {
             member.worker().pin();
             alone = while_held(&mut desk, |desk| self.send_together(post, desk), |desk| self.serve_while_holding(&member, desk));
+            if let Some(lent) = desk.lent.take() {
+                self.keep_lent(post, lent);
+            }
         }
         blocking::tell(None);
         sync::leave_lane();
@@ -199,8 +206,8 @@ impl<S: Service> Front<S> {
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
     fn serve_while_holding(&self, member: &Member<Thread>, desk: &mut Desk<S>) -> Option<Box<Guest<S>>> {
-        let now = Instant::now();
-        let mut lookout = Lookout { post: member.post(), now, looked: now, other: member.post() };
+        let now = Moment::now();
+        let mut lookout = Lookout { post: member.post(), now, looked: now, other: member.post(), came: Came::default() };
         while self.posts.holds(member) {
             let at_hand = self.guest_at_hand(&lookout).or_else(|| {
                 self.send_together(member.post(), desk);
@@ -213,16 +220,16 @@ impl<S: Service> Front<S> {
             };
             // Refused only when no thread is to be had: then nobody else would serve the others.
             if !self.is_crowded() && !guest.visitor.channel.connection.stop_requested().ends_connection() && self.posts.hands_over(member) {
-                self.lay_down(member.post(), &mut guest);
+                self.lay_down(desk, member.post(), &mut guest);
                 self.seats[guest.visitor.guard.post].leave(&mut guest);
                 return Some(guest);
             }
             guest.visitor.channel.comes_in_turn(&self.attention, lookout.now);
             self.posts.begins(member);
             let mut answered = None;
-            self.guarded(guest.visitor.guard.id, || answered = self.serve_shared(member.post(), guest, &mut desk.reply));
+            self.guarded(guest.visitor.guard.id, || answered = self.serve_shared(member.post(), guest, desk));
             // The one look at the clock for a statement.
-            lookout.now = answered.map_or_else(Instant::now, |answered| answered.at);
+            lookout.now = answered.map_or_else(Moment::now, |answered| answered.at);
             if answered.is_some_and(|answered| answered.are_due) {
                 self.send_together(member.post(), desk);
             }
@@ -277,33 +284,32 @@ impl<S: Service> Front<S> {
     }
 
     /// The next one to be served of those who stand here, without a look whether others have spoken, if there is one.
-    fn guest_at_hand(&self, lookout: &Lookout) -> Option<Box<Guest<S>>> {
+    fn guest_at_hand(&self, lookout: &Lookout<S>) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
         if let Some(guest) = self.rows.pop(post, Kind::Engaged) {
             return Some(guest);
         }
         // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
-        let is_new =
-            NEW.iter().any(|kind| self.rows.has_at(post, *kind)) && lookout.now.saturating_duration_since(lookout.looked) < LOOK_AFTER;
+        let is_new = NEW.iter().any(|kind| self.rows.has_at(post, *kind)) && !lookout.now.is_past(lookout.looked, LOOK_AFTER);
         // Nor is it asked for each how long others wait elsewhere: that is a cache line which the other post writes for each of its own.
         if is_new { self.newcomer(lookout, post) } else { None }
     }
 
     /// The next one to be served by who holds this post; waits for it. `None` when all is over.
-    fn next_guest(&self, lookout: &mut Lookout) -> Option<Box<Guest<S>>> {
+    fn next_guest(&self, lookout: &mut Lookout<S>) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
         loop {
             if let Some(guest) = self.guest_at_hand(lookout) {
                 return Some(guest);
             }
             lookout.looks();
-            if self.collect(post, post, Some(Duration::ZERO))? {
+            if self.collect(lookout, post, Some(Duration::ZERO))? {
                 if self.rows.is_long(post) {
                     self.call_idle(post);
                 }
                 continue;
             }
-            lookout.other = (lookout.other + 1) % self.seats.len();
+            lookout.other = if lookout.other + 1 < self.seats.len() { lookout.other + 1 } else { 0 };
             if let Some(guest) = self.newcomer(lookout, lookout.other) {
                 return Some(guest);
             }
@@ -316,41 +322,42 @@ impl<S: Service> Front<S> {
             let posts = self.seats.len();
             let mut found = false;
             for other in (1..posts.min(OTHERS_ASKED + 1)).map(|next| (post + next) % posts) {
-                found |= self.collect(post, other, Some(Duration::ZERO))?;
+                found |= self.collect(lookout, other, Some(Duration::ZERO))?;
             }
             if found {
                 continue;
             }
             // Whoever has more than it can do sees that this one waits, or this one sees what there is to do.
-            self.posts.waits(post, true);
+            self.posts.waits(post);
             let has_new = NEW.iter().any(|kind| self.rows.has(*kind));
             let waited = if self.rows.has(Kind::Engaged) || NEW.iter().any(|kind| self.rows.has(*kind) && self.lets_in(*kind, lookout)) {
                 Some(false)
             } else {
-                self.collect(post, post, has_new.then_some(NEWCOMERS_AGAIN))
+                self.collect(lookout, post, has_new.then_some(NEWCOMERS_AGAIN))
             };
-            self.posts.waits(post, false);
-            waited?;
+            self.posts.waited(post);
             // Another look follows where it has slept for long: more have come since, whose replies can go together.
-            lookout.now = Instant::now();
+            waited?;
         }
     }
 
-    /// Those whose clients have spoken, of those that `watching` watches, stand in rows, at `post` if they are engaged. Whether there was one of those; `None` when all is over.
-    fn collect(&self, post: usize, watching: usize, patience: Option<Duration>) -> Option<bool> {
-        let seats = &self.seats[watching];
-        let (mut engaged, mut now) = (false, None);
+    /// Those whose clients have spoken, of those that `watching` watches, stand in rows, here if they are engaged. Whether there was one of those; `None` when all is over.
+    fn collect(&self, lookout: &mut Lookout<S>, watching: usize, patience: Option<Duration>) -> Option<bool> {
+        let (seats, post, came) = (&self.seats[watching], lookout.post, &mut lookout.came);
         let stands = |seat, gone| {
             let Some(guest) = seats.take(seat, gone) else { return };
-            if guest.session.holds_nothing() {
-                let kind = if guest.asks { Kind::Asker } else { Kind::Newcomer };
-                self.rows.add_new(watching, kind, guest, *now.get_or_insert_with(Instant::now));
-            } else {
-                engaged = true;
-                self.rows.add_engaged(post, guest);
-            }
+            let kind = match guest.session.holds_nothing() {
+                true if guest.asks => Kind::Asker,
+                true => Kind::Newcomer,
+                false => Kind::Engaged,
+            };
+            came.push(kind, guest);
         };
         let waited = if watching == post { seats.poller().wait(patience, stands).map(drop) } else { seats.poller().look(stands) };
+        let engaged = came.has_engaged();
+        // It may have waited.
+        lookout.now = Moment::now();
+        self.rows.add_all(came, post, watching, lookout.now);
         waited.ok().map(|()| engaged)
     }
 
@@ -382,7 +389,7 @@ impl<S: Service> Front<S> {
     }
 
     /// Whether one of these, who hold nothing, may be let in.
-    fn lets_in(&self, kind: Kind, lookout: &Lookout) -> bool {
+    fn lets_in(&self, kind: Kind, lookout: &Lookout<S>) -> bool {
         match kind {
             Kind::Engaged => true,
             Kind::Newcomer => self.service.waiting_for_slots() < SLOTS_AWAITED,
@@ -394,7 +401,7 @@ impl<S: Service> Front<S> {
     }
 
     /// The next newcomer of this post, or one who has waited at the `other` (which may be the same) for much longer, if it may be let in.
-    fn newcomer(&self, lookout: &Lookout, other: usize) -> Option<Box<Guest<S>>> {
+    fn newcomer(&self, lookout: &Lookout<S>, other: usize) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
         let kinds = self.rows.new_by_age(post);
         let kind = kinds.into_iter().find(|kind| self.rows.has_at(post, *kind) && self.lets_in(*kind, lookout))?;
@@ -405,18 +412,18 @@ impl<S: Service> Front<S> {
     }
 
     /// One of another post, if it may be let in.
-    fn newcomer_elsewhere(&self, lookout: &Lookout) -> Option<Box<Guest<S>>> {
+    fn newcomer_elsewhere(&self, lookout: &Lookout<S>) -> Option<Box<Guest<S>>> {
         NEW.into_iter()
             .filter(|kind| self.rows.has(*kind) && self.lets_in(*kind, lookout))
             .find_map(|kind| self.rows.pop_elsewhere(lookout.post, kind))
     }
 
-    /// Serves a guest whose client has spoken, at this post, until it waits for its client again. Its reply may be left at the post; `reply` is for that.
-    fn serve_shared(&self, post: usize, mut guest: Box<Guest<S>>, reply: &mut Vec<u8>) -> Option<Answered> {
+    /// Serves a guest whose client has spoken, at this post, until it waits for its client again. Its reply may be left at the post.
+    fn serve_shared(&self, post: usize, mut guest: Box<Guest<S>>, desk: &mut Desk<S>) -> Option<Answered> {
         // Who holds something keeps what was lent to it; whose reply has waited is in the middle of a command.
         let mut is_new = guest.lent.is_none() && guest.reply.is_none();
         if guest.lent.is_none() {
-            let mut lent = self.lent[post].lock().pop().unwrap_or_default();
+            let mut lent = desk.lent.take().unwrap_or_else(|| self.lent[post].lock().pop().unwrap_or_default());
             guest.exchange(&mut lent);
             guest.lent = Some(lent);
         }
@@ -429,26 +436,26 @@ impl<S: Service> Front<S> {
             match next {
                 Next::Park => {}
                 Next::Reply => {
-                    guest.visitor.channel.give_reply(reply);
+                    guest.visitor.channel.give_reply(&mut desk.reply);
                     if guest.session.holds_nothing() {
-                        self.lay_down(post, &mut guest);
+                        self.lay_down(desk, post, &mut guest);
                     }
-                    let (mail, at) = (self.mail.as_ref()?, Instant::now());
-                    return Some(Answered { at, are_due: mail[post].outbox.add(guest, reply, at) });
+                    let (mail, at) = (self.mail.as_ref()?, Moment::now());
+                    return Some(Answered { at, are_due: mail[post].outbox.add(guest, &desk.reply, at) });
                 }
                 Next::Wait => {
-                    self.lay_down(post, &mut guest);
+                    self.lay_down(desk, post, &mut guest);
                     self.late.add(guest.session.awaits(), guest);
                     return None;
                 }
                 Next::End => {
-                    self.lay_down(post, &mut guest);
+                    self.lay_down(desk, post, &mut guest);
                     Self::end(*guest);
                     return None;
                 }
             }
             if guest.session.holds_nothing() {
-                self.lay_down(post, &mut guest);
+                self.lay_down(desk, post, &mut guest);
             }
             self.follow_client(&mut guest);
             match self.seats[guest.visitor.guard.post].park(guest, Watch::Always) {
@@ -485,10 +492,18 @@ impl<S: Service> Front<S> {
         }
     }
 
-    /// What was lent to it can serve the next one of the post at which it was served.
-    fn lay_down(&self, post: usize, guest: &mut Guest<S>) {
+    /// What was lent to it can serve the next one of this desk, or of the post at which it was served.
+    fn lay_down(&self, desk: &mut Desk<S>, post: usize, guest: &mut Guest<S>) {
         let Some(mut lent) = guest.lent.take() else { return };
         guest.exchange(&mut lent);
+        match &desk.lent {
+            None => desk.lent = Some(lent),
+            Some(_) => self.keep_lent(post, lent),
+        }
+    }
+
+    #[inline(never)]
+    fn keep_lent(&self, post: usize, lent: Lent<S>) {
         let mut kept = self.lent[post].lock();
         if kept.len() < LENT_KEPT {
             kept.push(lent);

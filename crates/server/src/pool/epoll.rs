@@ -2,6 +2,7 @@
 
 use super::seats::{Poller, Watch};
 use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -38,12 +39,12 @@ impl Epoll {
 
     /// Seats whose guests' clients have spoken are told to `report`, some of them at once, and whether the client has gone. Waits for the first as long as `patience` says, or for ever; may come back without any. Whether there was a [`Epoll::call`].
     pub(crate) fn wait(&self, patience: Option<Duration>, mut report: impl FnMut(u32, bool)) -> Result<bool, Closed> {
-        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(CALL) }; REPORTS];
+        let mut events = [const { MaybeUninit::uninit() }; REPORTS];
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
         // Interrupted: nothing was reported.
-        let count = epoll::wait(&self.list, &mut events, patience.as_ref()).unwrap_or(0);
+        let reported = epoll::wait(&self.list, &mut events, patience.as_ref()).map_or(&[][..], |(reported, _)| reported);
         let (mut closed, mut called) = (false, false);
-        for event in &events[..count] {
+        for event in reported {
             match u32::try_from(event.data.u64()) {
                 Ok(seat) => {
                     let flags = event.flags;

@@ -9,8 +9,8 @@
 //!    and sends it. So no reply stays, whoever takes the post from whom.
 //! 3. A reply waits for [`TOGETHER`] others at most, for [`PATIENCE`], and for the statement that is being served then, which is cut short by the monitor: as long as a command waits that came at the same time.
 
-use super::platform::{Mutex, Rank, planted};
-use std::time::{Duration, Instant};
+use super::platform::{Moment, Mutex, Rank, planted};
+use std::time::Duration;
 
 /// So many replies are sent at once. With 64 a client with a thread for each connection gained less: what a client is told is in no cache any more when its turn comes.
 pub(crate) const TOGETHER: usize = 16;
@@ -25,7 +25,7 @@ pub(crate) struct Replies<G> {
     guests: Vec<(Box<G>, usize)>,
     bytes: Vec<u8>,
     /// When the first of them came.
-    since: Option<Instant>,
+    since: Option<Moment>,
 }
 
 impl<G> Default for Replies<G> {
@@ -83,12 +83,12 @@ impl<G> Outbox<G> {
     }
 
     /// Keeps a guest and its reply, which comes at this moment. Whether all are to be sent now.
-    pub(crate) fn add(&self, guest: Box<G>, reply: &[u8], now: Instant) -> bool {
+    pub(crate) fn add(&self, guest: Box<G>, reply: &[u8], now: Moment) -> bool {
         let mut waiting = self.waiting.lock();
         waiting.bytes.extend_from_slice(reply);
         let end = waiting.bytes.len();
         waiting.guests.push((guest, end));
-        waiting.len() >= TOGETHER || now.saturating_duration_since(*waiting.since.get_or_insert(now)) > PATIENCE
+        waiting.len() >= TOGETHER || now.is_past(*waiting.since.get_or_insert(now), PATIENCE)
     }
 
     /// Exchanges what stands here for `replies`, in which there is nothing. Whether there was anything.

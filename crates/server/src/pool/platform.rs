@@ -1,7 +1,7 @@
 //! What `seats.rs`, `posts.rs`, `late.rs` and `outbox.rs` take from outside, so that their model test can compile them over a model checker.
 
 pub(crate) use std::sync::OnceLock;
-pub(crate) use sync::{Arc, CachePadded, Mutex, Rank, Signal, atomic};
+pub(crate) use sync::{Arc, CachePadded, Moment, Mutex, Rank, Signal, atomic};
 
 /// Until when somebody waits who waits for so long. Never in the model, for ever.
 pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> {
@@ -14,8 +14,8 @@ pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> 
 /// - `seat_of_another`: two guests get one seat.
 /// - `forgotten_report`: a report that finds nobody on its seat is dropped.
 /// - `forgotten_end`: that a client has gone counts as told when the guest was taken, which may read only what it said before.
-/// - `silent_turn`: who begins to serve does not tell the monitor.
-/// - `look_before_sleeping`: the monitor looks whether anybody serves before it says that it sleeps.
+/// - `silent_turn`: who waits no more does not tell the monitor.
+/// - `look_before_sleeping`: the monitor looks who waits before it says that it sleeps.
 /// - `rests_beside_a_vacant_post`: who comes to rest does not look whether its post is vacant.
 /// - `late_told_too_early`: who waits for the log tells so before its guest is there.
 /// - `replies_not_taken_over`: who begins to hold a post does not send the replies that its last holder has left.

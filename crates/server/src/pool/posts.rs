@@ -11,7 +11,8 @@
 //! 1. A post has at most one holder. It changes by compare-and-swap on one word: the holder's number, or 0 while it is vacant.
 //! 2. A vacant post is filled by who has made it vacant. Whoever comes to rest looks for that under the latch of those that rest, so one of the two sees the other; where no thread is to be had, the monitor tries
 //!    again.
-//! 3. The monitor sleeps only while no holder serves. A holder that begins to serve writes its turn, then looks whether the monitor sleeps; the monitor says that it sleeps, then looks at the turns (all SeqCst).
+//! 3. The monitor sleeps only while every post's holder waits for somebody to speak. A holder that waits no more says so, then looks whether the monitor sleeps; the monitor says that it sleeps, then looks who waits (all
+//!    SeqCst). So nothing of that is asked for each guest.
 
 use super::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use super::platform::{Arc, CachePadded, Mutex, OnceLock, Rank, Signal, patience, planted};
@@ -51,7 +52,7 @@ pub(crate) struct Member<W> {
     /// Never 0.
     number: u32,
     post: usize,
-    /// Odd while it serves a guest; grows with each.
+    /// Odd while it serves a guest; grows with each. It alone writes here.
     turn: AtomicU64,
     /// The turn that the monitor saw last, and how often; it alone writes here.
     seen: AtomicU64,
@@ -75,8 +76,10 @@ impl<W> Member<W> {
 struct Post<W> {
     /// See invariant 1.
     holder: AtomicU32,
-    /// The holder waits for somebody to speak. SeqCst, see [`Posts::waits`].
+    /// The holder waits for somebody to speak, and has not been told to come. SeqCst, see [`Posts::waits`].
     idle: AtomicBool,
+    /// The holder waits for somebody to speak. It alone writes here, and who waits is not relieved.
+    waits: AtomicBool,
     /// A thread has been asked for, and has not enlisted yet. (On a busy machine that takes longer than the monitor's tick.)
     starts: AtomicBool,
     /// Members that rest; the last one is called first, as it is warm.
@@ -114,6 +117,7 @@ impl<W: Worker> Posts<W> {
             CachePadded::new(Post {
                 holder: AtomicU32::new(0),
                 idle: AtomicBool::new(false),
+                waits: AtomicBool::new(false),
                 starts: AtomicBool::new(false),
                 resting: Mutex::new(Rank::Leaf, Vec::new()),
             })
@@ -274,11 +278,8 @@ impl<W: Worker> Posts<W> {
     /// A member begins to serve a guest.
     #[inline]
     pub(crate) fn begins(&self, member: &Member<W>) {
-        let turn = member.turn.load(Ordering::Relaxed).wrapping_add(1);
-        member.turn.swap(turn, Ordering::SeqCst);
-        if self.asleep.load(Ordering::SeqCst) && !planted("silent_turn") {
-            self.signal.notify();
-        }
+        // Release: with `Posts::ends` it tells the monitor's second look at a turn that the first was of the same guest.
+        member.turn.store(member.turn.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
     /// It has served it.
@@ -287,9 +288,22 @@ impl<W: Worker> Posts<W> {
         member.turn.store(member.turn.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// The holder of a post says whether it waits for somebody to speak. It says so, then looks once more for what it might do; who has something for others puts that there, then calls [`Posts::idle`].
-    pub(crate) fn waits(&self, post: usize, waits: bool) {
-        self.posts[post].idle.store(waits, Ordering::SeqCst);
+    /// The holder of a post is about to wait for somebody to speak. It says so, then looks once more for what it might do; who has something for others puts that there, then calls [`Posts::idle`].
+    pub(crate) fn waits(&self, post: usize) {
+        let post = &self.posts[post];
+        post.waits.store(true, Ordering::Release);
+        post.idle.store(true, Ordering::SeqCst);
+    }
+
+    /// It waits no more.
+    pub(crate) fn waited(&self, post: usize) {
+        let post = &self.posts[post];
+        // Release: who still sees that it waits tells it in vain.
+        post.idle.store(false, Ordering::Release);
+        post.waits.store(false, Ordering::SeqCst);
+        if self.asleep.load(Ordering::SeqCst) && !planted("silent_turn") {
+            self.signal.notify();
+        }
     }
 
     /// Another post whose holder waits for somebody to speak, and is to be told that there is something to do; told once.
@@ -336,7 +350,7 @@ impl<W: Worker> Posts<W> {
         }
     }
 
-    /// The monitor sleeps while no holder serves.
+    /// The monitor sleeps while all holders wait.
     pub(crate) fn sleep_while_idle(&self) {
         loop {
             let early = planted("look_before_sleeping").then(|| self.serves());
@@ -349,13 +363,9 @@ impl<W: Worker> Posts<W> {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
-    /// Whether any post is vacant, or its holder serves.
+    /// Whether any post is vacant, or its holder does not wait.
     fn serves(&self) -> bool {
-        let members = self.members.lock();
-        self.posts.iter().any(|post| {
-            let holder = post.holder.load(Ordering::SeqCst);
-            members.iter().find(|member| member.number == holder).is_none_or(|member| member.turn.load(Ordering::SeqCst) % 2 == 1)
-        })
+        self.posts.iter().any(|post| post.holder.load(Ordering::SeqCst) == 0 || !post.waits.load(Ordering::SeqCst))
     }
 
     fn member(&self, number: u32) -> Option<Arc<Member<W>>> {

@@ -6,9 +6,10 @@
 //! others; none is to wait much longer than another for that, so who has waited for long at one post is taken by who serves at another.
 
 use super::platform::atomic::{AtomicU32, AtomicU64, Ordering};
-use super::platform::{CachePadded, Mutex, Rank};
+use super::platform::{CachePadded, Moment, Mutex, Rank};
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use sync::moment::nanoseconds;
 
 /// Newcomers are taken from another post that have waited for so much longer than those here.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -29,8 +30,38 @@ pub(crate) enum Kind {
 /// Those that hold nothing.
 pub(crate) const NEW: [Kind; 2] = [Kind::Newcomer, Kind::Asker];
 
-/// Guests with the moment at which they came, in microseconds since the rows began.
+/// Guests with the moment at which they came ([`Moment::to_bits`]).
 type Line<G> = VecDeque<(u64, Box<G>)>;
+
+/// Guests who have come, before they stand in rows.
+pub(crate) struct Came<G> {
+    engaged: Vec<Box<G>>,
+    newcomers: Vec<Box<G>>,
+    askers: Vec<Box<G>>,
+}
+
+impl<G> Default for Came<G> {
+    fn default() -> Self {
+        Self { engaged: Vec::new(), newcomers: Vec::new(), askers: Vec::new() }
+    }
+}
+
+impl<G> Came<G> {
+    /// One more.
+    pub(crate) fn push(&mut self, kind: Kind, guest: Box<G>) {
+        let row = match kind {
+            Kind::Engaged => &mut self.engaged,
+            Kind::Newcomer => &mut self.newcomers,
+            Kind::Asker => &mut self.askers,
+        };
+        row.push(guest);
+    }
+
+    /// Whether others may wait for one of them.
+    pub(crate) fn has_engaged(&self) -> bool {
+        !self.engaged.is_empty()
+    }
+}
 
 struct Row<G> {
     guests: Mutex<Line<G>>,
@@ -45,13 +76,22 @@ impl<G> Row<G> {
         Self { guests: Mutex::new(Rank::Leaf, VecDeque::new()), count: AtomicU32::new(0), since: AtomicU64::new(u64::MAX) }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Line<G>) -> T) -> T {
+    /// `told`: how it is told how many stand here now.
+    fn change<T>(&self, told: Ordering, change: impl FnOnce(&mut Line<G>) -> T) -> T {
         let mut guests = self.guests.lock();
         let changed = change(&mut guests);
-        // Relaxed: what it is for may be done a little later. SeqCst: see `Posts::waits`.
+        // Relaxed: what it is for may be done a little later.
         self.since.store(guests.front().map_or(u64::MAX, |(since, _)| *since), Ordering::Relaxed);
-        self.count.store(guests.len() as u32, Ordering::SeqCst);
+        self.count.store(guests.len() as u32, told);
         changed
+    }
+
+    /// All of them come at this moment.
+    fn add(&self, came: &mut Vec<Box<G>>, now: u64) {
+        if !came.is_empty() {
+            // SeqCst: see `Posts::waits`.
+            self.change(Ordering::SeqCst, |guests| guests.extend(came.drain(..).map(|guest| (now, guest))));
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -59,7 +99,8 @@ impl<G> Row<G> {
     }
 
     fn pop(&self) -> Option<Box<G>> {
-        if self.is_empty() { None } else { self.change(VecDeque::pop_front).map(|(_, guest)| guest) }
+        // Release: who still sees one that has gone looks in vain.
+        if self.is_empty() { None } else { self.change(Ordering::Release, VecDeque::pop_front).map(|(_, guest)| guest) }
     }
 }
 
@@ -75,14 +116,13 @@ struct Post<G> {
 /// See the module.
 pub(crate) struct Rows<G> {
     posts: Box<[CachePadded<Post<G>>]>,
-    begun: Instant,
 }
 
 impl<G> Rows<G> {
     /// Nobody, at so many posts.
     pub(crate) fn new(posts: usize) -> Self {
         let post = |_| CachePadded::new(Post { engaged: Row::new(), newcomers: Row::new(), askers: Row::new(), let_in: AtomicU64::new(0) });
-        Self { posts: (0..posts).map(post).collect(), begun: Instant::now() }
+        Self { posts: (0..posts).map(post).collect() }
     }
 
     fn row(&self, post: usize, kind: Kind) -> &Row<G> {
@@ -94,23 +134,20 @@ impl<G> Rows<G> {
         }
     }
 
-    fn micros(&self, now: Instant) -> u64 {
-        now.saturating_duration_since(self.begun).as_micros() as u64
-    }
-
     fn since(&self, post: usize, kind: Kind) -> u64 {
         self.row(post, kind).since.load(Ordering::Relaxed)
     }
 
     /// One that others may wait for.
     pub(crate) fn add_engaged(&self, post: usize, guest: Box<G>) {
-        self.row(post, Kind::Engaged).change(|guests| guests.push_back((0, guest)));
+        self.row(post, Kind::Engaged).change(Ordering::SeqCst, |guests| guests.push_back((0, guest)));
     }
 
-    /// One that holds nothing, at the post that watches it; it came at this moment.
-    pub(crate) fn add_new(&self, post: usize, kind: Kind, guest: Box<G>, now: Instant) {
-        let now = self.micros(now);
-        self.row(post, kind).change(|guests| guests.push_back((now, guest)));
+    /// Those who came at this moment, of whom none is left in `came`: who is engaged stands at `post`, who holds nothing at the post that watches it. Each row is changed once.
+    pub(crate) fn add_all(&self, came: &mut Came<G>, post: usize, watching: usize, now: Moment) {
+        self.row(post, Kind::Engaged).add(&mut came.engaged, 0);
+        self.row(watching, Kind::Newcomer).add(&mut came.newcomers, now.to_bits());
+        self.row(watching, Kind::Asker).add(&mut came.askers, now.to_bits());
     }
 
     /// The next one at this post.
@@ -126,7 +163,7 @@ impl<G> Rows<G> {
     /// The next one at this post, or at `other` (which may be the same) if who stands there has waited for much longer.
     pub(crate) fn pop_patiently(&self, post: usize, other: usize, kind: Kind) -> Option<Box<G>> {
         let here = self.since(post, kind);
-        if here != u64::MAX && self.since(other, kind).saturating_add(PATIENCE.as_micros() as u64) < here {
+        if here != u64::MAX && self.since(other, kind).saturating_add(nanoseconds(PATIENCE)) < here {
             self.pop(other, kind).or_else(|| self.pop(post, kind))
         } else {
             self.pop(post, kind)
@@ -154,21 +191,21 @@ impl<G> Rows<G> {
     }
 
     /// Whether an asker stands at this post for long by now, and none was let in for as long.
-    pub(crate) fn is_stuck(&self, post: usize, now: Instant) -> bool {
+    pub(crate) fn is_stuck(&self, post: usize, now: Moment) -> bool {
         let since = self.since(post, Kind::Asker).max(self.posts[post].let_in.load(Ordering::Relaxed));
-        since.saturating_add(STUCK_AFTER.as_micros() as u64) < self.micros(now)
+        since.saturating_add(nanoseconds(STUCK_AFTER)) < now.to_bits()
     }
 
     /// An asker of this post is let in now.
-    pub(crate) fn note_let_in(&self, post: usize, now: Instant) {
-        self.posts[post].let_in.store(self.micros(now), Ordering::Relaxed);
+    pub(crate) fn note_let_in(&self, post: usize, now: Moment) {
+        self.posts[post].let_in.store(now.to_bits(), Ordering::Relaxed);
     }
 
     /// Everybody, for the end.
     pub(crate) fn clear(&self) {
         for post in &self.posts {
             for row in [&post.engaged, &post.newcomers, &post.askers] {
-                let guests = row.change(std::mem::take);
+                let guests = row.change(Ordering::SeqCst, std::mem::take);
                 drop(guests);
             }
         }
@@ -182,7 +219,9 @@ mod tests {
     fn rows(guests: &[(usize, Kind, i32, u64)]) -> Rows<i32> {
         let rows = Rows::new(2);
         for (post, kind, guest, millis) in guests {
-            rows.add_new(*post, *kind, Box::new(*guest), rows.begun + Duration::from_millis(*millis));
+            let mut came = Came::default();
+            came.push(*kind, Box::new(*guest));
+            rows.add_all(&mut came, *post, *post, Moment::BEGIN + Duration::from_millis(*millis));
         }
         rows
     }
@@ -214,14 +253,29 @@ mod tests {
         assert!(!rows.has(Newcomer) && rows.has_at(0, Asker) && !rows.has(Kind::Engaged));
     }
 
+    /// Who is engaged stands where it was asked for, the others at their own post, each kind in its order.
+    #[test]
+    fn those_who_come_at_once_stand_in_their_rows() {
+        let (rows, mut came) = (Rows::new(2), Came::default());
+        for (guest, kind) in [Kind::Newcomer, Kind::Engaged, Kind::Asker, Kind::Engaged, Kind::Newcomer].into_iter().enumerate() {
+            came.push(kind, Box::new(guest));
+        }
+        assert!(came.has_engaged());
+        rows.add_all(&mut came, 0, 1, Moment::BEGIN);
+        let next = |post, kind| rows.pop(post, kind).map(|guest| *guest);
+        assert_eq!([0, 0, 1, 1, 1].map(|post| next(post, Kind::Engaged)), [Some(1), Some(3), None, None, None]);
+        assert_eq!([0, 1, 1, 1].map(|post| next(post, Kind::Newcomer)), [None, Some(0), Some(4), None]);
+        assert_eq!([0, 1, 1].map(|post| next(post, Kind::Asker)), [None, Some(2), None]);
+    }
+
     /// An asker that has stood for long where none was let in for as long is told.
     #[test]
     fn who_is_kept_outside_for_long_is_known() {
         let rows = rows(&[(0, Kind::Asker, 1, 100), (0, Kind::Asker, 2, 101), (1, Kind::Newcomer, 3, 0)]);
-        let stuck = |millis: u64| rows.is_stuck(0, rows.begun + Duration::from_millis(millis));
+        let stuck = |millis: u64| rows.is_stuck(0, Moment::BEGIN + Duration::from_millis(millis));
         assert_eq!((stuck(109), stuck(111)), (false, true));
-        rows.note_let_in(0, rows.begun + Duration::from_millis(111));
+        rows.note_let_in(0, Moment::BEGIN + Duration::from_millis(111));
         assert_eq!((stuck(120), stuck(122)), (false, true));
-        assert!(!rows.is_stuck(1, rows.begun + Duration::from_secs(1)), "no asker stands there");
+        assert!(!rows.is_stuck(1, Moment::BEGIN + Duration::from_secs(1)), "no asker stands there");
     }
 }
