@@ -82,13 +82,13 @@ def record(args, trace):
         plain.send_signal(signal.SIGTERM)
         plain.wait()
     tail = subprocess.Popen(f"tail -c {args.bytes} '{fifo}' > '{trace}'", shell=True)
-    traced = subprocess.Popen(["valgrind", "--tool=lackey", "--trace-mem=yes", "--fair-sched=yes", f"--log-file={fifo}", *server],
+    watched = subprocess.Popen(["valgrind", "--tool=lackey", "--trace-mem=yes", "--fair-sched=yes", f"--log-file={fifo}", *server],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait(args.program)
     subprocess.run([*work, "--warmup", "0", "--seconds", str(args.seconds), "-c", str(args.connections)], stdout=subprocess.DEVNULL)
-    (directory / "maps").write_text(Path(f"/proc/{traced.pid}/maps").read_text())
-    traced.kill()
-    traced.wait()
+    (directory / "maps").write_text(Path(f"/proc/{watched.pid}/maps").read_text())
+    watched.kill()
+    watched.wait()
     tail.wait()
 
 
@@ -180,25 +180,36 @@ def play(first, second):
     return count, misses, askers, touched
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def trace_arguments(parser):
+    """What is traced, and how."""
     parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--workload", default="oltp_point_select")
     parser.add_argument("--connections", type=int, default=48)
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--bytes", type=int, default=300_000_000)
-    parser.add_argument("--lines", type=int, default=25)
     parser.add_argument("--keep", type=Path)
+
+
+def traced(args, scratch):
+    """The directory with the trace: the one that was kept, or a new one."""
+    directory = args.keep or Path(scratch)
+    directory.mkdir(parents=True, exist_ok=True)
+    if not (directory / "trace").exists():
+        record(args, directory / "trace")
+    return directory
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    trace_arguments(parser)
+    parser.add_argument("--lines", type=int, default=25)
     args = parser.parse_args()
     symbols = Symbols(args.program)
     if not symbols.entries:
         sys.exit("contended.py: the program has no symbols of command_loop")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
-        directory = args.keep or Path(scratch)
-        directory.mkdir(parents=True, exist_ok=True)
+        directory = traced(args, scratch)
         trace = directory / "trace"
-        if not trace.exists():
-            record(args, trace)
         served = statements(trace, stacks(directory / "maps"), symbols.entries)
         symbols.resolve({instruction for thread in served for statement in thread for _, instruction in statement.values()})
         count, misses, askers, touched = play(*of_two_posts(served, symbols))
