@@ -228,11 +228,7 @@ impl Sample {
     /// Share of the rows that match a pattern.
     pub fn like(&self, collation: Collation, pattern: &[u8], escape: Option<char>) -> f64 {
         let escape = escape.map(u32::from);
-        let start = collation.like_start(pattern, escape);
-        let matches = |own: &&Value| {
-            let Value::Bytes(text) = own else { return false };
-            !start.is_some_and(|start| start.rules_out(text)) && collation.like(text, pattern, escape)
-        };
+        let matches = |own: &&Value| matches!(own, Value::Bytes(text) if collation.like(text, pattern, escape));
         self.values.iter().filter(matches).count() as f64 / self.rows()
     }
 

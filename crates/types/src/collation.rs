@@ -23,7 +23,7 @@ mod language_tests;
 mod tests;
 
 use crate::Charset;
-pub use like::{LikeLead, LikeStart};
+pub use like::LikeLead;
 
 /// How a collation orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -32,7 +32,7 @@ mod value;
 
 pub use bytes::{ByteString, is_ascii};
 pub use charset::Charset;
-pub use collation::{Collation, LikeLead, LikeStart, utf8};
+pub use collation::{Collation, LikeLead, utf8};
 pub use column_type::{ColumnType, DECIMALS_NOT_FIXED, TypeKind, quoted_text};
 pub use compare::{CompareClass, CompareContext, compare, to_f64};
 pub use decimal::{Decimal, ParsedDecimal};

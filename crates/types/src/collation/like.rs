@@ -17,12 +17,12 @@ pub struct LikeLead {
 
 /// With what every match of a pattern begins: most texts begin otherwise that are looked through for a beginning. See [`Collation::like_start`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LikeStart(u8);
+struct LikeStart(u8);
 
 impl LikeStart {
     /// Whether a text begins with another character of ASCII. Of others it is not told.
     #[inline]
-    pub fn rules_out(self, text: &[u8]) -> bool {
+    fn rules_out(self, text: &[u8]) -> bool {
         let code = |byte: &u8| ASCII_CODES.get(usize::from(*byte));
         text.first().and_then(code).is_some_and(|code| *code != self.0)
     }
@@ -31,7 +31,7 @@ impl LikeStart {
 impl Collation {
     /// The first character of a pattern, where it is one of ASCII and stands for itself; under the default collation only.
     #[inline]
-    pub fn like_start(self, pattern: &[u8], escape: Option<u32>) -> Option<LikeStart> {
+    fn like_start(self, pattern: &[u8], escape: Option<u32>) -> Option<LikeStart> {
         let first = pattern.first().filter(|_| self == Collation::DEFAULT)?;
         let is_itself = !matches!(first, b'%' | b'_') && escape != Some(u32::from(*first));
         ASCII_CODES.get(usize::from(*first)).filter(|_| is_itself).map(|code| LikeStart(*code))
