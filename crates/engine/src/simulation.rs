@@ -1,4 +1,4 @@
-//! What only the crash simulator uses: a process that dies between the halves of a commit, and
+//! What only the crash simulator uses: a process that dies between the halves of a commit, background work done by hand, and
 //! the bugs that it plants to prove that it would find them.
 
 use crate::Result;
@@ -7,7 +7,9 @@ use crate::prepared::Xid;
 use crate::purge::rounds::BATCH;
 use crate::purge::{Postponed, Why};
 use crate::session::Session;
-use base::{Lsn, TxnId};
+use crate::warm::{DumpStatus, LoadStatus};
+use base::{Lsn, PageNo, TxnId};
+use env::Disk;
 use std::sync::Arc;
 
 /// The process dies between the halves of this session's commit.
@@ -67,6 +69,24 @@ pub fn spill_undo(engine: &Engine) -> Result<u64> {
 /// Writes the AUTO_INCREMENT counters that moved into their tree, as the purge thread does.
 pub fn write_counters(engine: &Engine) -> Result<()> {
     engine.counters.write_back()
+}
+
+/// Where the list of the pages in memory is.
+pub const PAGE_LIST: &str = crate::warm::FILE_DEFAULT;
+
+/// Writes the list of the pages in memory, as the thread of warm starts does.
+pub fn write_page_list(engine: &Engine) -> DumpStatus {
+    engine.dump_pages_here()
+}
+
+/// Puts a list of any pages in its place, as of another directory.
+pub fn write_foreign_page_list(disk: &dyn Disk, pages: &[PageNo]) -> std::io::Result<()> {
+    crate::warm::write_list(disk, pages)
+}
+
+/// Reads the pages of the list, as the thread of warm starts does at a start.
+pub fn read_page_list(engine: &Engine) -> LoadStatus {
+    engine.load_pages_here()
 }
 
 /// Undo that is released cannot be read any more from that moment on.

@@ -270,6 +270,18 @@ impl Engine {
         }
     }
 
+    /// Writes the list for somebody who has no thread for that, and says how that has ended.
+    pub(crate) fn dump_pages_here(&self) -> DumpStatus {
+        self.dump_pages(Occasion::Asked);
+        self.dump_status()
+    }
+
+    /// Reads the pages of the list for somebody who has no thread for that, and says how that has ended.
+    pub(crate) fn load_pages_here(&self) -> LoadStatus {
+        self.load_pages(&AtomicBool::new(false));
+        self.load_status()
+    }
+
     /// Writes the list.
     fn dump_pages(&self, occasion: Occasion) {
         let (settings, written) = {
@@ -379,7 +391,6 @@ fn share(count: usize, percent: u64) -> usize {
 }
 
 /// A list of any pages, in the place of the engine's own.
-#[cfg(test)]
-pub(crate) fn write_list(disk: &dyn Disk, pages: &[PageNo]) {
-    file::write(disk, FILE_DEFAULT, &list::encode(pages)).expect("written");
+pub(crate) fn write_list(disk: &dyn Disk, pages: &[PageNo]) -> std::io::Result<()> {
+    file::write(disk, FILE_DEFAULT, &list::encode(pages))
 }

@@ -29,11 +29,13 @@ pub enum Feature {
     Temporary,
     /// Stories.
     Stories,
+    /// Warm starts.
+    Warm,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 11] = [
+    pub const ALL: [Feature; 12] = [
         Feature::Faults,
         Feature::Nested,
         Feature::Ddl,
@@ -45,6 +47,7 @@ impl Feature {
         Feature::Levels,
         Feature::Temporary,
         Feature::Stories,
+        Feature::Warm,
     ];
 
     /// Its name on the command line.

@@ -36,6 +36,7 @@ mod stories;
 mod temporary;
 mod threads;
 mod verify;
+mod warm;
 mod watch;
 mod world;
 mod write;

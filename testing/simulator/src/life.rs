@@ -47,6 +47,7 @@ impl World {
         let horizon = catalog.orphan_horizon();
         self.live = Some(Live { engine, catalog, clients, admin, horizon, online: None });
         self.unfinished = true;
+        self.begin_warm()?;
         self.settle()?;
         self.check_branches()?;
         if self.random.percent(70) {
@@ -153,6 +154,9 @@ impl World {
             && self.random.percent(5)
         {
             return self.story(story);
+        }
+        if self.options.warm && self.random.percent(3) {
+            return self.warm_step();
         }
         if self.options.keys {
             self.make_family()?;
@@ -363,6 +367,9 @@ impl World {
             ended?;
         }
         self.finish_recovery()?;
+        if self.options.warm {
+            self.write_list()?;
+        }
         let closed = self.engine().close(true);
         self.trace.line(format!("close: {}", crate::read::outcome(&closed)));
         match closed {

@@ -19,7 +19,7 @@ const USAGE: &str = "usage: cargo xtask sim [--seeds N] [--start S] [--minutes M
   --plant NAME             with a planted bug; all: after how many seeds each is found
   --threads                the engine with all its threads, 20 crashes a seed; what fails need not fail again
   --shrink                 cuts what a failing seed does not need to fail, and prints the command that is left
-  --keep, --without        only these steps (3,7-9); without faults, nested, ddl, branches, halves, lazy, large, prune, levels, temporary, stories";
+  --keep, --without        only these steps (3,7-9); without faults, nested, ddl, branches, halves, lazy, large, prune, levels, temporary, stories, warm";
 
 /// A seed that takes longer hangs.
 const SEED_TIME_MAX: Duration = Duration::from_secs(120);

@@ -74,6 +74,8 @@ pub(crate) struct Options {
     pub keys: bool,
     /// Sessions have temporary tables.
     pub temporary: bool,
+    /// Which pages are in memory is written down, and read by the next life.
+    pub warm: bool,
 }
 
 impl Options {
@@ -114,6 +116,7 @@ impl Options {
             story: None,
             keys: false,
             temporary: false,
+            warm: false,
         };
         if random.percent(20) {
             // More views than purge looks at one by one.
@@ -155,6 +158,7 @@ impl Options {
                 _ => {}
             }
         }
+        options.warm = Random::apart(&apart).percent(30) || plant == Some(Plant::NoListSync);
         if plant == Some(Plant::NoPageChecksum) {
             options.faults = Faults::Damage;
         }
@@ -172,6 +176,7 @@ impl Options {
             options.prune_lag = 512;
         }
         options.temporary &= cuts.has(Feature::Temporary);
+        options.warm &= cuts.has(Feature::Warm);
         if !cuts.has(Feature::Stories) {
             options.story = None;
         }

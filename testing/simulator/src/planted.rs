@@ -14,6 +14,8 @@ pub enum Plant {
     NoCheckpointSync,
     /// Syncs of the undo file do nothing.
     NoUndoSync,
+    /// Syncs of the list of pages in memory do nothing.
+    NoListSync,
     /// Syncs of directories do nothing.
     NoDirectorySync,
     /// The engine runs without doublewrite on a disk that tears pages.
@@ -78,12 +80,13 @@ pub enum Plant {
 
 impl Plant {
     /// All of them.
-    pub const ALL: [Plant; 35] = [
+    pub const ALL: [Plant; 36] = [
         Plant::NoLogSync,
         Plant::SkippedLogSync,
         Plant::NoDataSync,
         Plant::NoCheckpointSync,
         Plant::NoUndoSync,
+        Plant::NoListSync,
         Plant::NoDirectorySync,
         Plant::NoDoublewrite,
         Plant::LostDoublewrite,

@@ -23,6 +23,7 @@ impl Plant {
             Plant::NoDataSync => path == "data",
             Plant::NoCheckpointSync => path == "log/control" || path.starts_with("log/checkpoint"),
             Plant::NoUndoSync => path.starts_with("undo/"),
+            Plant::NoListSync => path.starts_with(engine::simulation::PAGE_LIST),
             _ => false,
         }
     }

@@ -123,6 +123,7 @@ impl World {
         if self.options.faults == Faults::Damage && self.random.percent(40) {
             self.damage_at_rest()?;
         }
+        self.spoil_list()?;
         Ok(Ended::GoesOn)
     }
 

@@ -13,7 +13,9 @@ use crate::planted_disk::PlantedDisk;
 use crate::random::{Purpose, Random};
 use crate::schema::{DATABASE, encode};
 use catalog::{Catalog, ColumnDef, IndexDef, TableDef, TableEntry};
-use engine::{Direction, Engine, EngineConfig, Error, Isolation, KeyRange, Modified, Modify, Read, Session, Step, Wait};
+use engine::{
+    Direction, Engine, EngineConfig, Error, Isolation, KeyRange, LoadStatus, Modified, Modify, Read, Session, Step, Wait, WarmSettings,
+};
 use env::{Disk, SimClock, SimDisk};
 use record::KeyPart;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,6 +42,8 @@ pub struct ThreadReport {
     pub unanswered: u64,
     /// Snapshots that were added up while others wrote.
     pub snapshots: u64,
+    /// Lives whose start read the pages that the one before had in memory.
+    pub warm_starts: u64,
     /// Waits for a lock that were too long although the disk was alive: a slow machine, or a lock that nobody hands over.
     pub lock_timeouts: u64,
 }
@@ -51,6 +55,7 @@ impl ThreadReport {
         self.acknowledged += other.acknowledged;
         self.unanswered += other.unanswered;
         self.snapshots += other.snapshots;
+        self.warm_starts += other.warm_starts;
         self.lock_timeouts += other.lock_timeouts;
     }
 }
@@ -354,6 +359,11 @@ pub fn run_threads(seed: u64, crashes: u64, plant: Option<Plant>) -> Result<Thre
         if power_fails {
             disk.crash_at(until * random.between(1, 6) as u64);
         }
+        if random.percent(50) {
+            let interval = Duration::from_millis(*random.one_of(&[1, 10, 100]));
+            life.engine.set_warm_start(WarmSettings { interval, ..WarmSettings::default() });
+            life.engine.begin_warm_start().map_err(|error| failed(format!("begin to be warm: {error}")))?;
+        }
         let (life_ref, ledger_ref, disk_ref) = (&life, &ledger, &disk);
         std::thread::scope(|scope| {
             for worker in 0..WORKERS as i64 {
@@ -378,6 +388,11 @@ pub fn run_threads(seed: u64, crashes: u64, plant: Option<Plant>) -> Result<Thre
         }
         let Life { engine, account, transfer, .. } = life;
         let _ = engine.close(false);
+        match engine.load_status() {
+            LoadStatus::Done(_) => report.warm_starts += 1,
+            LoadStatus::Malformed(name) => return Err(failed(format!("{name} is no list of pages"))),
+            _ => {}
+        }
         drop((account, transfer, catalog, engine));
         if power_fails {
             disk.crash();

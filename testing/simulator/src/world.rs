@@ -170,6 +170,8 @@ pub(crate) struct World {
     pub given: BTreeMap<TableId, u64>,
     /// Temporary tables made so far.
     pub temporary_made: u64,
+    /// The list of the pages in memory is not as the engine has written it.
+    pub list_spoilt: bool,
 }
 
 /// What happened: a hash of everything, and the last lines in full.
@@ -252,6 +254,7 @@ impl World {
             former: BTreeMap::new(),
             given: BTreeMap::new(),
             temporary_made: 0,
+            list_spoilt: false,
         }
     }
 

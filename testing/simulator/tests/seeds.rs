@@ -30,10 +30,11 @@ const EASY_PLANTS: [(Plant, u64); 19] = [
 ];
 
 /// Those of the disk and of what the log lacks: a missing sync, an unlogged write, a wrong position, no doublewrite.
-const PLANTS_OF_THE_DISK: [(Plant, u64); 10] = [
+const PLANTS_OF_THE_DISK: [(Plant, u64); 11] = [
     (Plant::SkippedLogSync, 600),
     (Plant::NoCheckpointSync, 40),
     (Plant::NoUndoSync, 40),
+    (Plant::NoListSync, 40),
     (Plant::NoDirectorySync, 40),
     (Plant::NoDoublewrite, 400),
     (Plant::NoPageChecksum, 150),
@@ -75,6 +76,8 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
         "trees that a crash left and a start freed",
         "rows written that refer to others",
         "commits built on one that is not durable, as a story",
+        "pages that a list brought",
+        "spoilt lists passed over",
     ] {
         assert!(totals.get(what).is_some_and(|count| *count > 0), "no {what} in {totals:#?}");
     }

@@ -214,7 +214,7 @@ fn a_list_of_another_directory_does_no_harm() {
     // Pages of everywhere, many of them nowhere.
     let mut random = Random::new(seed());
     let strange: Vec<PageNo> = (0..20_000).map(|_| PageNo(random.next() >> random.below(64))).collect();
-    crate::warm::write_list(&*f.disk, &strange);
+    crate::warm::write_list(&*f.disk, &strange).expect("written");
     let (f, warnings) = next(f, settings());
     f.engine.begin_warm_start().expect("begins");
     assert_eq!(loaded(&f.engine), LoadStatus::Done(77));
