@@ -46,6 +46,11 @@ impl PacketWriter {
         self.sequence
     }
 
+    /// The sequence id of the first packet that is here, and has not been sent; of the next one where none is.
+    pub fn first_sequence(&self) -> u8 {
+        self.buffer.get(HEADER_BYTES - 1).copied().unwrap_or(self.sequence)
+    }
+
     /// Sets the sequence id of the next packet.
     pub const fn set_sequence(&mut self, sequence: u8) {
         self.sequence = sequence;

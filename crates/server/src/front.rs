@@ -321,7 +321,7 @@ struct Guest<S: Service> {
 
 /// A reply that is yet to be sent.
 enum Unsent {
-    /// It waits for the log. `sequence`: of its first packet, or of an error in its place.
+    /// It waits for the log, or what is left of it does. `sequence`: of its first packet, or of an error in its place.
     Late { sequence: u8, packets: Box<[u8]> },
     /// The client did not take it all at once.
     Rest(Box<[u8]>),

@@ -470,3 +470,28 @@ fn who_begins_transactions_is_let_in_when_there_is_a_slot() {
     assert_eq!(sum, Some(CLIENTS * (EACH + 2)));
     idle.iter_mut().for_each(|connection| connection.query_drop("COMMIT").expect("it goes on"));
 }
+
+/// The answer to the last statement of a text may wait for the log when those to the others have been sent.
+#[test]
+fn packets_of_several_results_are_numbered_on_over_a_wait_for_the_log() {
+    let server = server(0);
+    let mut clients: Vec<Conn> = (0..4).map(|_| connect(&server)).collect();
+    std::thread::scope(|scope| {
+        for (client, connection) in clients.iter_mut().enumerate() {
+            scope.spawn(move || {
+                let first = 1 + 3 * client;
+                let text =
+                    format!("UPDATE n SET v = v + 1 WHERE id = {first}; UPDATE n SET v = v + 1 WHERE id IN ({}, {})", first + 1, first + 2);
+                for _ in 0..25 {
+                    let mut results = connection.query_iter(&text).expect("an answer whose packets are in order");
+                    let mut changed = Vec::new();
+                    while let Some(result) = results.iter() {
+                        changed.push(result.affected_rows());
+                    }
+                    drop(results);
+                    assert_eq!(changed, [1, 2]);
+                }
+            });
+        }
+    });
+}

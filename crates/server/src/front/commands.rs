@@ -40,7 +40,7 @@ impl<S: Service> Front<S> {
         loop {
             let place = self.receive(guest, waits, shared, std::mem::take(&mut resumes))?;
             let flow = self.answer(guest, &place, shared)?;
-            self.end_command(guest, &place, flow, shared)?;
+            self.end_command(guest, flow, shared)?;
             waits = self.waits_for_next(guest, shared)?;
         }
     }
@@ -179,15 +179,17 @@ impl<S: Service> Front<S> {
 
     /// Ends a command that was answered, and sends the reply, unless that is to wait for the log or for others.
     #[inline(always)]
-    fn end_command(&self, guest: &mut Guest<S>, place: &PacketPlace, flow: Flow, shared: bool) -> Step<()> {
+    fn end_command(&self, guest: &mut Guest<S>, flow: Flow, shared: bool) -> Step<()> {
         let Guest { session, visitor: Visitor { channel, .. }, reply, .. } = guest;
         if flow == Flow::Later {
+            // Not that of the reply: its beginning may have been sent, answers to statements before this one or the request for a file.
+            let sequence = channel.out.first_sequence();
             if shared && channel.out.len() <= LATE_BYTES_MAX && !self.service.is_durable(session.awaits()) {
-                *reply = Some(Unsent::Late { sequence: place.reply_sequence(), packets: channel.out.bytes().into() });
+                *reply = Some(Unsent::Late { sequence, packets: channel.out.bytes().into() });
                 channel.out.clear();
                 return ControlFlow::Break(Next::Wait);
             }
-            Self::finish_late(channel, session, place.reply_sequence());
+            Self::finish_late(channel, session, sequence);
         }
         if channel.connection.stop_requested() == Stop::Connection && flow != Flow::Quit {
             // Another killed it: MySQL closes such a connection without a word.
@@ -237,7 +239,7 @@ impl<S: Service> Front<S> {
         true
     }
 
-    /// Has the session finish a command that ended with [`Flow::Later`]. An error takes the place of the reply in the channel, which began with this sequence id.
+    /// Has the session finish a command that ended with [`Flow::Later`]. An error takes the place of what is in the channel, which begins with this sequence id.
     fn finish_late(channel: &mut Channel, session: &mut S::Session, sequence: u8) {
         if let Err(error) = session.finish() {
             channel.out.clear();
