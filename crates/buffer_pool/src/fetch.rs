@@ -257,10 +257,10 @@ impl BufferPool {
     pub(crate) fn try_evict(&self, frame: usize) -> Option<PageNo> {
         let page = self.frames().page(frame);
         let cell = self.cell(page).ok()?;
-        let Acquired::Held(held) = word::try_exclusive(cell) else { return None };
+        let Acquired::Held(_, held) = word::try_exclusive(cell) else { return None };
         // Under the latch nobody dirties the page. The frame is in this thread's hand, so the page can be nowhere else; a page just being
         // loaded into it is latched by its loader.
-        if held.frame() != Some(frame) || !self.frames().is_clean(frame) {
+        if held != frame || !self.frames().is_clean(frame) {
             word::release_exclusive(cell, page.0, self.lot(), false);
             return None;
         }
@@ -286,8 +286,7 @@ impl BufferPool {
             loop {
                 let flusher = self.flusher.lock();
                 match word::try_exclusive(cell) {
-                    Acquired::Held(held) => {
-                        let frame = held.frame().expect("a held page has a frame");
+                    Acquired::Held(_, frame) => {
                         self.frames().forget_dirty(frame);
                         self.vacate(cell, page, frame);
                         break;
@@ -296,7 +295,7 @@ impl BufferPool {
                     Acquired::Busy => {
                         // A straggler looks at the page before it learns that it is free. Wait without the flush lock.
                         drop(flusher);
-                        if let Acquired::Held(_) = word::exclusive(cell, page.0, self.lot(), None) {
+                        if let Acquired::Held(..) = word::exclusive(cell, page.0, self.lot(), None) {
                             word::release_exclusive(cell, page.0, self.lot(), false);
                         }
                     }

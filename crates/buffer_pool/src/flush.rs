@@ -82,8 +82,8 @@ impl BufferPool {
 
     fn copy_for_write(&self, flusher: &mut Flusher, page: PageNo, frame: usize) -> Result<(), PoolError> {
         let cell = self.cell(page)?;
-        let Acquired::Held(held) = word::try_shared(cell) else { return Ok(()) };
-        if held.frame() == Some(frame) && !self.frames().first_dirty(frame).is_none() {
+        let Acquired::Held(_, held) = word::try_shared(cell) else { return Ok(()) };
+        if held == frame && !self.frames().first_dirty(frame).is_none() {
             // SAFETY: the page is latched shared until `release_shared` below, and it is in this frame.
             let bytes = unsafe { self.frames().bytes(frame) };
             if header::page_type(bytes) == 0 {
@@ -211,7 +211,7 @@ impl BufferPool {
             }
             // It was passed over because a writer had it. With our own shared latch on it, it is not passed over again.
             let cell = self.cell(page)?;
-            if let Acquired::Held(_) = word::shared(cell, page.0, self.lot(), None) {
+            if let Acquired::Held(..) = word::shared(cell, page.0, self.lot(), None) {
                 let result = self.flush_some(below, usize::MAX);
                 word::release_shared(cell, page.0, self.lot());
                 result?;

@@ -220,7 +220,7 @@ impl<'p> OptimisticGuard<'p> {
         let held = match word::try_shared_fast(self.cell) {
             Some(held) => held,
             None => match word::shared(self.cell, self.page.0, self.pool.lot(), None) {
-                Acquired::Held(held) => held,
+                Acquired::Held(held, _) => held,
                 Acquired::Absent | Acquired::Busy => return None,
             },
         };
@@ -243,7 +243,7 @@ impl<'p> OptimisticGuard<'p> {
         let held = match word::try_exclusive_fast(self.cell) {
             Some(held) => held,
             None => match word::exclusive(self.cell, self.page.0, self.pool.lot(), None) {
-                Acquired::Held(held) => held,
+                Acquired::Held(held, _) => held,
                 Acquired::Absent | Acquired::Busy => return None,
             },
         };

@@ -150,8 +150,7 @@ impl BufferPool {
     ) -> Result<Found<'p>, PoolError> {
         loop {
             match attempt() {
-                Acquired::Held(word) => {
-                    let frame = word.frame().expect("a held page has a frame");
+                Acquired::Held(word, frame) => {
                     self.hit(frame);
                     return Ok(Found::There(word, frame));
                 }
@@ -201,8 +200,7 @@ impl BufferPool {
     fn shared_once_slow<'p>(&'p self, cell: &'p AtomicU64, page: PageNo) -> Result<SharedGuard<'p>, PoolError> {
         loop {
             match word::shared(cell, page.0, &self.lot, None) {
-                Acquired::Held(word) => {
-                    let frame = word.frame().expect("a held page has a frame");
+                Acquired::Held(_, frame) => {
                     self.stats.hit();
                     self.frames.pass(frame);
                     return Ok(SharedGuard::new(self, cell, page, frame));

@@ -283,8 +283,7 @@ impl BufferPool {
     fn exclusive_or_zero(&self, page: PageNo) -> Result<ExclusiveGuard<'_>, PoolError> {
         let cell = self.cell(page)?;
         loop {
-            if let Acquired::Held(held) = word::exclusive(cell, page.0, self.lot(), None) {
-                let frame = held.frame().expect("a held page has a frame");
+            if let Acquired::Held(_, frame) = word::exclusive(cell, page.0, self.lot(), None) {
                 self.frames().touch(frame);
                 return Ok(ExclusiveGuard::new(self, cell, page, frame));
             }

@@ -209,8 +209,8 @@ impl std::fmt::Debug for Word {
 /// Outcome of asking for a latch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Acquired {
-    /// Held; the page is in this frame. The word is as it was before, which for `Shared` and `Exclusive` names version and frame.
-    Held(Word),
+    /// Held; the page is in this frame. The word is as it was before: it names the version.
+    Held(Word, usize),
     /// The page is not in memory.
     Absent,
     /// Taken by others: `try_` gave up, or the deadline passed.
@@ -264,11 +264,9 @@ pub(crate) fn try_shared(cell: &impl Cell) -> Acquired {
         if w.is_absent() {
             return Acquired::Absent;
         }
-        if w.is_exclusive() || w.shared_count() == SHARED_MASK {
-            return Acquired::Busy;
-        }
+        let Some(frame) = w.frame().filter(|_| !w.is_exclusive() && w.shared_count() < SHARED_MASK) else { return Acquired::Busy };
         match cell.exchange(w.0, w.0 + SHARED_ONE, Ordering::Acquire) {
-            Ok(before) => return Acquired::Held(Word(before)),
+            Ok(before) => return Acquired::Held(Word(before), frame),
             Err(now) => w = Word(now),
         }
     }
@@ -281,13 +279,11 @@ pub(crate) fn try_exclusive<C: Cell>(cell: &C) -> Acquired {
         if w.is_absent() {
             return Acquired::Absent;
         }
-        if w.is_exclusive() || w.shared_count() > 0 {
-            return Acquired::Busy;
-        }
+        let Some(frame) = w.frame().filter(|_| !w.is_exclusive() && w.shared_count() == 0) else { return Acquired::Busy };
         match cell.exchange(w.0, w.0 | EXCLUSIVE, Ordering::Acquire) {
             Ok(before) => {
                 C::fence(Ordering::Release);
-                return Acquired::Held(Word(before));
+                return Acquired::Held(Word(before), frame);
             }
             Err(now) => w = Word(now),
         }
@@ -317,11 +313,12 @@ fn wait_for<C: Cell>(
             }
             return Acquired::Absent;
         }
-        if !blocked(w, polite) {
+        // A page without a frame is absent or being loaded, and all wait for that.
+        if let Some(frame) = w.frame().filter(|_| !blocked(w, polite)) {
             let Some(next) = take(w) else {
                 // `w` may come from a failed exchange, a relaxed load.
                 C::fence(Ordering::Acquire);
-                return Acquired::Held(w);
+                return Acquired::Held(w, frame);
             };
             let next = if answers_for_others { next | WAITERS } else { next };
             match cell.exchange(w.0, next, Ordering::Acquire) {
@@ -329,7 +326,7 @@ fn wait_for<C: Cell>(
                     if want == Want::Exclusive {
                         C::fence(Ordering::Release);
                     }
-                    return Acquired::Held(Word(before));
+                    return Acquired::Held(Word(before), frame);
                 }
                 Err(now) => {
                     w = Word(now);

@@ -158,7 +158,7 @@ impl<const FENCED: bool, const RECHECKS: bool, const TELLS: bool> Page<FENCED, R
 
     /// Adds one to both halves, as plain stores would: relaxed.
     fn change(&self) {
-        assert!(matches!(exclusive(&self.cell, 1, &self.lot, None), Acquired::Held(_)));
+        assert!(matches!(exclusive(&self.cell, 1, &self.lot, None), Acquired::Held(..)));
         let left = self.left.load(Ordering::Relaxed);
         let right = self.right.load(Ordering::Relaxed);
         assert_eq!(left, right, "a writer saw another at work");
@@ -208,13 +208,13 @@ fn two_writers_and_a_reader<const RECHECKS: bool, const TELLS: bool>() {
                 thread::spawn(move || page.change())
             })
             .collect();
-        assert!(matches!(shared(&page.cell, 1, &page.lot, None), Acquired::Held(_)));
+        assert!(matches!(shared(&page.cell, 1, &page.lot, None), Acquired::Held(..)));
         let (left, right) = (page.left.load(Ordering::Relaxed), page.right.load(Ordering::Relaxed));
         assert_eq!(left, right, "a shared reader saw a writer at work");
         release_shared(&page.cell, 1, &page.lot);
         writers.into_iter().for_each(|writer| writer.join().expect("no panic"));
         assert_eq!(page.left.load(Ordering::Relaxed), 2);
-        assert!(matches!(readable(&page.cell, 1, &page.lot, None), Acquired::Held(_)));
+        assert!(matches!(readable(&page.cell, 1, &page.lot, None), Acquired::Held(..)));
     });
 }
 
@@ -228,10 +228,10 @@ fn latch_excludes_and_wakes_everybody() {
 fn looking_does_not_use_up_the_wake_up_of_a_writer() {
     check(3, || {
         let page = Page::<true, true>::new();
-        assert!(matches!(exclusive(&page.cell, 1, &page.lot, None), Acquired::Held(_)));
+        assert!(matches!(exclusive(&page.cell, 1, &page.lot, None), Acquired::Held(..)));
         let looker = {
             let page = Arc::clone(&page);
-            thread::spawn(move || assert!(matches!(readable(&page.cell, 1, &page.lot, None), Acquired::Held(_))))
+            thread::spawn(move || assert!(matches!(readable(&page.cell, 1, &page.lot, None), Acquired::Held(..))))
         };
         let writer = {
             let page = Arc::clone(&page);
@@ -248,12 +248,12 @@ fn looking_does_not_use_up_the_wake_up_of_a_writer() {
 fn eviction_wakes_everybody() {
     check(3, || {
         let page = Page::<true, true>::new();
-        assert!(matches!(try_exclusive(&page.cell), Acquired::Held(_)));
+        assert!(matches!(try_exclusive(&page.cell), Acquired::Held(..)));
         let waiters: Vec<_> = (0..2)
             .map(|_| {
                 let page = Arc::clone(&page);
                 thread::spawn(move || match exclusive(&page.cell, 1, &page.lot, None) {
-                    Acquired::Held(_) => release_exclusive(&page.cell, 1, &page.lot, false),
+                    Acquired::Held(..) => release_exclusive(&page.cell, 1, &page.lot, false),
                     other => assert_eq!(other, Acquired::Absent),
                 })
             })
@@ -321,7 +321,7 @@ fn refilled_frame(fence: Fence) {
         let evictor = {
             let (old, page_of_frame) = (Arc::clone(&old), Arc::clone(&page_of_frame));
             thread::spawn(move || {
-                assert!(matches!(try_exclusive(&old.cell), Acquired::Held(_)));
+                assert!(matches!(try_exclusive(&old.cell), Acquired::Held(..)));
                 release_evicted(&old.cell, 1, &old.lot);
                 page_of_frame.store(0, Ordering::Release);
             })

@@ -123,7 +123,7 @@ impl Branches {
         let claimed = Branch::Claimed(detached.txn, detached.named.clone());
         match std::mem::replace(branch, claimed) {
             Branch::Prepared(detached) => Some(detached),
-            Branch::Claimed(..) => unreachable!("looked at under the same latch"),
+            Branch::Claimed(..) => None,
         }
     }
 

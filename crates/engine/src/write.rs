@@ -174,23 +174,22 @@ impl Session {
             let counter = self.counter_to_log(table, None, row);
             let undo = self.append_undo(table, key, Change::Insert)?;
             let unsettled = self.slot.unsettle();
-            let done = leaf.insert(row, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref()));
-            if let Ok(Ok(())) = done {
-                leaf.finish();
-                unsettled.says(undo);
-                self.running.note_undo(undo, self.buffers.undo.len(), false);
-                return Ok(Attempt::Done(()));
-            }
+            let refused = match leaf.insert(row, |mtr| note_change(mtr, undo, &self.buffers.undo, counter.as_ref())) {
+                Ok(Ok(())) => {
+                    leaf.finish();
+                    unsettled.says(undo);
+                    self.running.note_undo(undo, self.buffers.undo.len(), false);
+                    return Ok(Attempt::Done(()));
+                }
+                Ok(Err(no_room)) => Ok(no_room),
+                Err(error) => Err(error),
+            };
             drop(leaf);
             drop(unsettled);
             self.not_changed(undo);
-            return match done? {
-                Ok(()) => unreachable!("dealt with above"),
-                Err(btree::NoRoom) => {
-                    tree.make_room(key, row.len())?;
-                    Ok(Attempt::Again)
-                }
-            };
+            let btree::NoRoom = refused?;
+            tree.make_room(key, row.len())?;
+            return Ok(Attempt::Again);
         };
         let old_header = header(old)?;
         let is_there = old_header.flags & DELETE_MARK == 0;
@@ -331,30 +330,30 @@ impl Session {
         } else {
             leaf.replace(new, note)
         };
-        if let Ok(Ok(())) = done {
-            leaf.finish();
-            unsettled.says(undo);
-            self.running.note_undo(undo, self.buffers.undo.len(), true);
-            let replaced = Replaced {
-                on_way: planned.on_way,
-                entries: leaves_entries,
-                more: external,
-                needed_from: planned.stays.then_some(old_header.txn),
-                passed: if planned.skip.is_some() { self.buffers.skips.passed() } else { &[] },
-            };
-            self.running.leaves.note_replaced(undo, &replaced);
-            return Ok(Attempt::Done(()));
-        }
+        let refused = match done {
+            Ok(Ok(())) => {
+                leaf.finish();
+                unsettled.says(undo);
+                self.running.note_undo(undo, self.buffers.undo.len(), true);
+                let replaced = Replaced {
+                    on_way: planned.on_way,
+                    entries: leaves_entries,
+                    more: external,
+                    needed_from: planned.stays.then_some(old_header.txn),
+                    passed: if planned.skip.is_some() { self.buffers.skips.passed() } else { &[] },
+                };
+                self.running.leaves.note_replaced(undo, &replaced);
+                return Ok(Attempt::Done(()));
+            }
+            Ok(Err(no_room)) => Ok(no_room),
+            Err(error) => Err(error),
+        };
         drop(leaf);
         drop(unsettled);
         self.not_changed(undo);
-        match done? {
-            Ok(()) => unreachable!("dealt with above"),
-            Err(btree::NoRoom) => {
-                table.primary().tree.make_room(key, new.len())?;
-                Ok(Attempt::Again)
-            }
-        }
+        let btree::NoRoom = refused?;
+        table.primary().tree.make_room(key, new.len())?;
+        Ok(Attempt::Again)
     }
 
     /// Deletes the row of a primary key that was read with [`crate::Read::Exclusive`].

@@ -9,7 +9,7 @@ use types::{Collation, ColumnType, LocalTime, SqlMode, TypeKind, Value};
 /// Rows of a computed table, made one by one as they are asked for.
 pub type VirtualRows = Box<dyn Iterator<Item = Result<VirtualRow>>>;
 
-/// A function of the GET_LOCK family.
+/// A function of the GET_LOCK family that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserLockCall {
     /// GET_LOCK.
@@ -19,8 +19,6 @@ pub enum UserLockCall {
     },
     /// RELEASE_LOCK.
     Release,
-    /// RELEASE_ALL_LOCKS, without a name.
-    ReleaseAll,
     /// IS_FREE_LOCK.
     IsFree,
     /// IS_USED_LOCK.
@@ -135,9 +133,13 @@ pub trait StatementContext: LocalTime {
     fn random(&mut self) -> f64;
     /// Sleeps; true when the statement was killed meanwhile.
     fn sleep(&mut self, seconds: f64) -> bool;
-    /// Carries out a function of the GET_LOCK family. NULL names are `None`.
+    /// Carries out a function of the GET_LOCK family that has a name. NULL names are `None`.
     fn user_lock(&mut self, call: UserLockCall, name: Option<&str>) -> Result<Value> {
         let _ = (call, name);
+        Err(mysql_error::codes::not_supported_yet("GET_LOCK here").into())
+    }
+    /// Gives all named locks back; how many there were, each as often as it was taken.
+    fn release_all_user_locks(&mut self) -> Result<u64> {
         Err(mysql_error::codes::not_supported_yet("GET_LOCK here").into())
     }
     /// Whether KILL asked the statement to stop (checked every few hundred rows).

@@ -3,7 +3,7 @@
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
-use engine::{Direction, HandlerCall, KeyRange, Read, Wait};
+use engine::{Direction, HandlerCall, KeyRange, Read, ScanState, Wait};
 use planner::expr::{Expr, ExprKind, Slot};
 use planner::func::Func;
 use planner::keys::{self, BoundValues, KeyRanges};
@@ -15,6 +15,14 @@ use types::{LocalTime, Value};
 pub(crate) const BATCH_FIRST: usize = 16;
 /// Rows of a batch.
 pub(crate) const BATCH_MAX: usize = 512;
+
+/// Where the scan of a range stands between two batches.
+pub(crate) enum Stand {
+    /// At its beginning.
+    Begins(KeyRange),
+    /// Behind the last batch.
+    Parked(ScanState),
+}
 
 /// Bounds as the statement evaluates them.
 struct Evaluated<'x, 'a> {
@@ -169,22 +177,21 @@ impl<'a> Exec<'a> {
         let reading = node.reading(exact);
         let mut size = node.rows_hint.map_or(BATCH_FIRST, |h| (h as usize).clamp(1, BATCH_MAX));
         let mut batch = std::mem::take(&mut self.batch);
-        let mut state = None;
-        let mut range = Some(range);
+        let mut stand = Stand::Begins(range);
         let key_filter = node.key_filter.as_deref();
         let cover = key_filter.map(|keys| &keys.restore).or(reading.cover);
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            let mut scan = match state.take() {
-                None => session.scan(table, index_no, range.take().expect("first round"), direction, read)?,
-                Some(state) => session.resume(state),
+            let mut scan = match stand {
+                Stand::Begins(range) => session.scan(table, index_no, range, direction, read)?,
+                Stand::Parked(state) => session.resume(state),
             };
             let count = match cover {
                 Some(restore) => scan.next_batch_covered(restore, &mut batch, size)?,
                 None => scan.next_batch(&mut batch, size)?,
             };
             scan.count(count, count == 0);
-            state = Some(scan.park());
+            stand = Stand::Parked(scan.park());
             for i in 0..count {
                 self.tick()?;
                 match key_filter {

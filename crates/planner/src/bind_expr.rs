@@ -293,7 +293,7 @@ impl<'c> Binder<'c> {
 
     pub(crate) fn note_volatile(&mut self) {
         self.volatile = true;
-        for scope in &mut self.scopes {
+        for scope in self.scopes.iter_mut() {
             scope.volatile = true;
         }
     }

@@ -148,6 +148,16 @@ pub enum Bound {
     Planned(BoundQuery),
 }
 
+/// A bound query whose UNION, if it is one, is planned.
+#[allow(clippy::large_enum_variant)] // One per query, moved once.
+#[derive(Debug)]
+pub enum BlockOrPlan {
+    /// A single block, to be planned by the receiver.
+    Block(Box<Block>),
+    /// Done.
+    Planned(BoundQuery),
+}
+
 #[cold]
 fn too_high() -> SqlError {
     SqlError::with_message(1473, "Too high level of nesting for select")
@@ -206,7 +216,7 @@ impl<'c> Binder<'c> {
         let columns: Vec<SubqueryColumn>;
         let types = |columns: &[SubqueryColumn]| columns.iter().map(|column| column.ty.clone()).collect();
         match bound {
-            Bound::Block(block) => {
+            BlockOrPlan::Block(block) => {
                 let always =
                     block.from.is_empty() && block.filter.is_empty() && block.having.is_none() && block.limit.is_none() && !block.grouped;
                 columns = block.items.iter().map(|(expr, meta)| SubqueryColumn::new(expr, meta, always)).collect();
@@ -219,8 +229,7 @@ impl<'c> Binder<'c> {
                 });
                 self.pending.push(Some(block));
             }
-            Bound::Union(_) => unreachable!("bind_source plans it"),
-            Bound::Planned(p) => {
+            BlockOrPlan::Planned(p) => {
                 columns =
                     p.columns.iter().map(|c| SubqueryColumn { ty: c.ty.clone(), coercibility: c.coercibility, always: false }).collect();
                 self.subplans.push(Subplan {
@@ -315,10 +324,11 @@ impl<'c> Binder<'c> {
     }
 
     /// Binds a query that is a single block, to be planned by the caller; any other one is planned.
-    pub fn bind_source(&mut self, q: &ast::Query<'_>) -> Result<Bound> {
+    pub fn bind_source(&mut self, q: &ast::Query<'_>) -> Result<BlockOrPlan> {
         Ok(match self.bind_query(q)? {
-            Bound::Union(union) => Bound::Planned(self.plan_union(*union)?),
-            bound => bound,
+            Bound::Block(block) => BlockOrPlan::Block(block),
+            Bound::Union(union) => BlockOrPlan::Planned(self.plan_union(*union)?),
+            Bound::Planned(planned) => BlockOrPlan::Planned(planned),
         })
     }
 
@@ -332,11 +342,12 @@ impl<'c> Binder<'c> {
             }
         }
         self.differs_elsewhere = true;
-        self.scopes.push(Scope::new());
-        let count = self.expr(&limit.count);
-        let offset = limit.offset.as_ref().map(|o| self.expr(o)).transpose();
-        self.scopes.pop();
-        Ok(Some(LimitSpec { count: Some(count?), offset: offset? }))
+        let (_, bound) = self.enter(Scope::new(), |b| {
+            let count = b.expr(&limit.count)?;
+            let offset = limit.offset.as_ref().map(|o| b.expr(o)).transpose()?;
+            Ok(LimitSpec { count: Some(count), offset })
+        });
+        bound.map(Some)
     }
 
     // ---- SELECT ----

@@ -4,6 +4,7 @@ use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::func::Func;
 use crate::plan::{Aggregate, LimitSpec, OutputColumn, Query, Subplan};
+use crate::scopes::Scopes;
 use crate::window::{BoundWindow, Frame};
 use catalog::{TableEntry, VirtualTableDef};
 use foldhash::fast::FixedState;
@@ -451,7 +452,7 @@ pub struct Binder<'c> {
     /// The last name of a column that was not found, and how many blocks stood around the one that names it.
     pub missing: Option<(String, usize)>,
     /// Query blocks from the outermost inward.
-    pub scopes: Vec<Scope>,
+    pub scopes: Scopes,
     /// CTEs in scope; later ones hide earlier ones.
     pub ctes: Vec<CteEntry>,
     /// Names of CTEs of WITH RECURSIVE that are being bound and do not name themselves in a FROM: a subquery that does is refused.
@@ -550,7 +551,7 @@ impl<'c> Binder<'c> {
             free_params: Vec::new(),
             missing: None,
             param_count: 0,
-            scopes: Vec::new(),
+            scopes: Scopes::new(),
             ctes: Vec::new(),
             recursing: Vec::new(),
             into_allowed: false,
@@ -621,9 +622,9 @@ impl<'c> Binder<'c> {
         self.table_nodes - 1
     }
 
-    /// The innermost scope.
+    /// The innermost scope: of the block that is being bound.
     pub fn scope(&mut self) -> &mut Scope {
-        self.scopes.last_mut().expect("a block is being bound")
+        self.scopes.innermost()
     }
 
     /// Registers a table; the same table twice is two entries, since each reference locks and reads by itself.

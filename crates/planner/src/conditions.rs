@@ -34,9 +34,7 @@ pub fn not(a: Expr) -> Expr {
         ExprKind::Like { operand, pattern, escape, negated, collation } => {
             ExprKind::Like { operand, pattern, escape, negated: !negated, collation }
         }
-        ExprKind::Compare(op, collation, l, r) if op.negated().is_some() => {
-            ExprKind::Compare(op.negated().expect("checked"), collation, l, r)
-        }
+        ExprKind::Compare(op, collation, l, r) if let Some(op) = op.negated() => ExprKind::Compare(op, collation, l, r),
         ExprKind::Subquery(n, mut kind) => {
             match &mut *kind {
                 SubqueryKind::Exists { negated } | SubqueryKind::In { negated, .. } => *negated = !*negated,

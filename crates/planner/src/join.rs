@@ -28,6 +28,7 @@ use crate::ranges::{Ranges, Said};
 use crate::switches::Switch;
 use crate::typing::{self, Class};
 use catalog::TableEntry;
+use mysql_error::codes;
 use record::KeyRestore;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -707,10 +708,7 @@ impl<'c> Binder<'c> {
                     key_batches: KeyBatches::ByCost,
                 })))
             }
-            Source::Virtual(_) => unreachable!("computed tables have a node of their own"),
             Source::JsonTable(table, _) => Ok(with_filter(Node::JsonTable(Box::new(table.node(relation))), conditions)),
-            Source::Merged(_) => unreachable!("a merged view is in no join tree"),
-            Source::Waiting(_) => unreachable!("planned with the group"),
             Source::Derived(query, outer, _) => {
                 let slots = slots_or_new(self);
                 let cache = self.new_cache();
@@ -743,6 +741,10 @@ impl<'c> Binder<'c> {
                     of: named(),
                 };
                 Ok(with_filter(node, conditions))
+            }
+            // Computed tables have a node of their own, merged views are in no join tree, what waits is planned with the group.
+            Source::Virtual(_) | Source::Merged(_) | Source::Waiting(_) => {
+                Err(codes::internal_error(format!("{} is no relation of a join", relation.alias)))
             }
         }
     }

@@ -47,6 +47,7 @@ pub mod plan;
 mod ranges;
 mod row_rules;
 pub mod sample;
+mod scopes;
 mod selectivity;
 pub mod shape;
 pub mod short;

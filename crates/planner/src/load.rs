@@ -99,9 +99,8 @@ impl Binder<'_> {
         target.rename(&mut relation);
         relation.slots = (0..def.columns.len()).map(|c| Some(new_slots + c as Slot)).collect();
         scope.relations.push(relation);
-        self.scopes.push(scope);
         self.changed.push((def.id, name.to_owned()));
-        let mut bound = || {
+        let (_, set) = self.enter(scope, |b| {
             let mut set = Vec::with_capacity(list.len());
             for a in list {
                 let unknown =
@@ -114,16 +113,14 @@ impl Binder<'_> {
                 let value = match a.value.kind {
                     // What is computed is computed afterwards, whatever it is given.
                     ast::ExprKind::Default if column.generated.is_some() => continue,
-                    ast::ExprKind::Default => self.default_of_row(def, column, new_slots)?,
-                    _ => charsets::stored(stored_in(self.expr(&a.value)?, &column.ty), &column.ty),
+                    ast::ExprKind::Default => b.default_of_row(def, column, new_slots)?,
+                    _ => charsets::stored(stored_in(b.expr(&a.value)?, &column.ty), &column.ty),
                 };
                 set.push((at as u32, value));
             }
             Ok(set)
-        };
-        let set = bound();
+        });
         self.changed.clear();
-        self.scopes.pop();
         set
     }
 }

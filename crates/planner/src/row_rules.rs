@@ -134,17 +134,15 @@ impl Binder<'_> {
         scope.clause = Clause::FieldList;
         scope.relations.push(row_relation(columns, database, table, first_slot));
         let context = std::mem::replace(&mut self.context, &FIXED);
-        let scopes = std::mem::replace(&mut self.scopes, vec![scope]);
         let row_columns = self.row_columns.replace((first_slot, columns.to_vec()));
         let volatile = self.volatile;
         let (open, collation) = (std::mem::take(&mut self.views.open), self.views.collation.take());
         let told = self.told_constants.len();
-        let bound = self.expr(&parsed);
+        let (_, bound) = self.outside_of_blocks(|b| b.enter(scope, |b| b.expr(&parsed)));
         self.told_constants.truncate(told);
         (self.views.open, self.views.collation) = (open, collation);
         self.volatile = volatile;
         self.row_columns = row_columns;
-        self.scopes = scopes;
         self.context = context;
         bound
     }

@@ -156,16 +156,12 @@ pub fn plan_condition(condition: &ast::Expr<'_>, columns: &[(&str, ColumnType)],
     let mut scope = Scope::new();
     scope.clause = Clause::Where;
     scope.relations.push(row);
-    b.scopes.push(scope);
-    let bound = b.condition(condition);
-    b.scopes.pop();
+    let (_, bound) = b.enter(scope, |b| b.condition(condition));
     finish(b, Body::Query(Query { root: Node::Unit, output: vec![bound?] }), Vec::new())
 }
 
 fn row_of(b: &mut Binder<'_>, exprs: &[ast::Expr<'_>]) -> Result<Query> {
-    b.scopes.push(Scope::new());
-    let output = exprs.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>();
-    b.scopes.pop();
+    let (_, output) = b.enter(Scope::new(), |b| exprs.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>());
     Ok(Query { root: Node::Unit, output: output? })
 }
 

@@ -425,6 +425,11 @@ impl StatementContext for Core {
         self.call_user_lock(call, name)
     }
 
+    fn release_all_user_locks(&mut self) -> executor::Result<u64> {
+        self.acted = true;
+        Ok(self.release_user_locks())
+    }
+
     fn is_cancelled(&self) -> bool {
         // Executors ask every few hundred rows, with no latch held: a long statement may have to let others work here.
         self.ticket.pulse(&self.cancel);

@@ -31,8 +31,10 @@ impl Extent {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub pages: u64,
-    /// Its own extents, by kind (leaf, inner), that have free pages.
-    room: [BTreeSet<u64>; 2],
+    /// Its own leaf extents that have free pages.
+    leaf_room: BTreeSet<u64>,
+    /// Its own inner extents that have free pages.
+    inner_room: BTreeSet<u64>,
     /// All its own extents.
     pub extents: BTreeSet<u64>,
     /// Its pages in mixed extents.
@@ -61,11 +63,29 @@ pub(crate) struct Candidate {
     pub kind: ExtentKind,
 }
 
-fn room_of(kind: ExtentKind) -> usize {
-    match kind {
-        ExtentKind::Leaf => 0,
-        ExtentKind::Inner => 1,
-        ExtentKind::Free | ExtentKind::Mixed => unreachable!("{kind:?} is not an index's own"),
+impl Owner {
+    /// Its own extents of a kind that have free pages; free and mixed extents are no index's own.
+    fn room(&self, kind: ExtentKind) -> Option<&BTreeSet<u64>> {
+        match kind {
+            ExtentKind::Leaf => Some(&self.leaf_room),
+            ExtentKind::Inner => Some(&self.inner_room),
+            ExtentKind::Free | ExtentKind::Mixed => None,
+        }
+    }
+
+    fn room_mut(&mut self, kind: ExtentKind) -> Option<&mut BTreeSet<u64>> {
+        match kind {
+            ExtentKind::Leaf => Some(&mut self.leaf_room),
+            ExtentKind::Inner => Some(&mut self.inner_room),
+            ExtentKind::Free | ExtentKind::Mixed => None,
+        }
+    }
+
+    /// An extent is no longer one of its own.
+    fn lose(&mut self, extent: u64) {
+        self.extents.remove(&extent);
+        self.leaf_room.remove(&extent);
+        self.inner_room.remove(&extent);
     }
 }
 
@@ -174,7 +194,7 @@ impl Index {
             return in_extent(extent_of(near), (near.0 % EXTENT_PAGES) as u32, kind);
         }
         // In any extent of its own; the highest, where an index that grows at its end has its room.
-        if let Some(&extent) = known.and_then(|known| known.room[room_of(kind)].iter().rev().find(|e| allowed(e))) {
+        if let Some(&extent) = known.and_then(|known| known.room(kind)?.iter().rev().find(|e| allowed(e))) {
             return in_extent(extent, 0, kind);
         }
         if known.is_none_or(|known| known.pages < SMALL_PAGES) {
@@ -246,8 +266,7 @@ impl Index {
                     known.mixed.remove(&extent);
                 }
             } else if hold {
-                known.extents.remove(&extent);
-                known.room[room_of(info.kind)].remove(&extent);
+                known.lose(extent);
             }
             if !hold {
                 self.note_room(extent, info);
@@ -286,13 +305,10 @@ impl Index {
 
     fn note_room(&mut self, extent: u64, info: Extent) {
         let rooms = match info.kind {
-            ExtentKind::Free => return,
-            ExtentKind::Mixed => &mut self.mixed,
-            kind => match self.owners.get_mut(&info.owner) {
-                Some(known) => &mut known.room[room_of(kind)],
-                None => return,
-            },
+            ExtentKind::Mixed => Some(&mut self.mixed),
+            kind => self.owners.get_mut(&info.owner).and_then(|known| known.room_mut(kind)),
         };
+        let Some(rooms) = rooms else { return };
         if info.used == FULL {
             rooms.remove(&extent);
         } else {
@@ -306,8 +322,7 @@ impl Index {
             if info.kind == ExtentKind::Mixed {
                 self.mixed.remove(&extent);
             } else if let Some(known) = self.owners.get_mut(&info.owner) {
-                known.extents.remove(&extent);
-                known.room[room_of(info.kind)].remove(&extent);
+                known.lose(extent);
             }
             self.extents[extent as usize] = Extent::FREE;
             self.free.insert(extent);

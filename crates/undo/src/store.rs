@@ -260,7 +260,7 @@ impl UndoStore {
         let ahead = READ_AHEAD_BYTES.min(tail - offset);
         out.resize(ahead, 0);
         self.file.read_at(out, at)?;
-        let word = out.first_chunk::<8>().expect("a header was read");
+        let Some(word) = out.first_chunk::<8>() else { return Err(bad) };
         let header = Header::from_word(u64::from_le_bytes(*word));
         if header.is_gap() {
             return Err(UndoError::Released);

@@ -6,6 +6,7 @@ use crate::batch::decode::Readers;
 use crate::errors::internal;
 use crate::exec::Exec;
 use crate::run::{Flow, Result};
+use crate::scan::Stand;
 use engine::{Direction, KeyRange, Read, RowKey, Run, Step};
 use planner::keys::KeyRanges;
 use planner::plan::{Access, LockMode, Reading, TableNode};
@@ -80,13 +81,12 @@ impl<'a> Exec<'a> {
         let mut readers = Readers::new(reading.columns, table.layout());
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let bytes_max = self.chunk_bytes_max();
-        let mut range = Some(range);
-        let mut state = None;
+        let mut stand = Stand::Begins(range);
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-            let mut scan = match state.take() {
-                None => session.scan(table, index_no, range.take().expect("first round"), direction, Read::Snapshot)?,
-                Some(state) => session.resume(state),
+            let mut scan = match stand {
+                Stand::Begins(range) => session.scan(table, index_no, range, direction, Read::Snapshot)?,
+                Stand::Parked(state) => session.resume(state),
             };
             let before = chunk.len();
             let mut count = before;
@@ -117,7 +117,7 @@ impl<'a> Exec<'a> {
                 None => scan.for_each_run(most, visit)?,
             };
             scan.count(count - before, !more);
-            state = Some(scan.park());
+            stand = Stand::Parked(scan.park());
             if let Some(e) = failed {
                 return Err(e.into());
             }

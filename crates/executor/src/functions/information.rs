@@ -50,7 +50,8 @@ impl Exec<'_> {
                 }
                 Ok(Value::bool(killed))
             }
-            F::GetLock | F::ReleaseLock | F::ReleaseAllLocks | F::IsFreeLock | F::IsUsedLock => self.user_lock(func, args),
+            F::GetLock | F::ReleaseLock | F::IsFreeLock | F::IsUsedLock => self.user_lock(func, args),
+            F::ReleaseAllLocks => Ok(Value::UInt(self.context.release_all_user_locks()?)),
             F::LoadFile => {
                 let Some(name) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 Ok(self.context.load_file(&name)?.map_or(Value::Null, Value::bytes))
@@ -63,7 +64,7 @@ impl Exec<'_> {
         }
     }
 
-    /// GET_LOCK and its family.
+    /// GET_LOCK and its family, of one name.
     #[inline(never)]
     fn user_lock(&mut self, func: Func, args: &[Expr]) -> Result<Value> {
         use Func as F;
@@ -79,12 +80,11 @@ impl Exec<'_> {
                 UserLockCall::Get { timeout_s: convert::to_i64(&timeout, &*self.context) }
             }
             F::ReleaseLock => UserLockCall::Release,
-            F::ReleaseAllLocks => UserLockCall::ReleaseAll,
             F::IsFreeLock => UserLockCall::IsFree,
             F::IsUsedLock => UserLockCall::IsUsed,
-            other => unreachable!("{other:?} is no function of user locks"),
+            _ => return Err(not_answered(func)),
         };
-        let unsigned = matches!(func, F::ReleaseAllLocks | F::IsUsedLock);
+        let unsigned = func == F::IsUsedLock;
         Ok(match self.context.user_lock(call, name.as_deref())? {
             Value::Int(n) if unsigned => Value::UInt(n.cast_unsigned()),
             other => other,

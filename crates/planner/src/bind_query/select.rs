@@ -23,10 +23,8 @@ pub enum Ordered {
 
 impl<'c> Binder<'c> {
     pub(super) fn bind_select(&mut self, select: &ast::Select<'_>, q: &ast::Query<'_>) -> Result<Block> {
-        self.scopes.push(Scope::new());
-        let result = self.bind_select_in_scope(select, q);
-        let scope = self.scopes.pop().expect("pushed above");
-        let mut block = result?;
+        let (scope, bound) = self.enter(Scope::new(), |b| b.bind_select_in_scope(select, q));
+        let mut block = bound?;
         block.scope = scope;
         self.pad_block(&mut block);
         Ok(block)

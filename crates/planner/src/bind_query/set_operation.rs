@@ -72,22 +72,14 @@ impl<'c> Binder<'c> {
                 if width == 0 {
                     return Err(codes::table_value_constructor_must_have_columns());
                 }
-                let mut bound = Vec::with_capacity(rows.len());
-                self.scopes.push(Scope::new());
-                for row in *rows {
-                    if row.len() != width {
-                        self.scopes.pop();
-                        return Err(codes::wrong_value_count_on_row(bound.len() + 1));
-                    }
-                    match row.iter().map(|e| self.expr(e)).collect::<Result<Vec<_>>>() {
-                        Ok(row) => bound.push(row),
-                        Err(e) => {
-                            self.scopes.pop();
-                            return Err(e);
-                        }
-                    }
-                }
-                let scope = self.scopes.pop().expect("pushed above");
+                let (scope, bound) = self.enter(Scope::new(), |b| {
+                    let row = |(at, row): (usize, &&[ast::Expr<'_>])| match row.len() == width {
+                        true => row.iter().map(|e| b.expr(e)).collect::<Result<Vec<_>>>(),
+                        false => Err(codes::wrong_value_count_on_row(at + 1)),
+                    };
+                    rows.iter().enumerate().map(row).collect::<Result<Vec<_>>>()
+                });
+                let bound = bound?;
                 let mut slots = Vec::new();
                 let mut columns = Vec::new();
                 for i in 0..width {
@@ -243,10 +235,8 @@ impl<'c> Binder<'c> {
             ..Relation::new(String::new(), Source::RecursiveScan(u32::MAX), rel_columns.collect())
         });
         scope.clause = Clause::OrderBy;
-        self.scopes.push(scope);
         let outputs: Vec<Expr> = columns.iter().zip(&slots).map(|(c, s)| Expr::slot(*s, c.ty.clone())).collect();
-        let keys = self.order_keys(q.order_by, &outputs, Ordered::Set);
-        let scope = self.scopes.pop().expect("pushed above");
+        let (scope, keys) = self.enter(scope, |b| b.order_keys(q.order_by, &outputs, Ordered::Set));
         let keys = keys?;
         let limit = self.limit(q.limit)?;
         if !keys.is_empty() {

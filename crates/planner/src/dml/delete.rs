@@ -13,10 +13,8 @@ impl Binder<'_> {
     pub fn delete(&mut self, d: &ast::Delete<'_>) -> Result<Body> {
         let ctes = self.ctes.len();
         let bound = self.bind_with(d.with);
-        self.scopes.push(Scope::new());
-        let result = bound.and_then(|()| self.delete_in_scope(d));
+        let result = bound.and_then(|()| self.enter(Scope::new(), |b| b.delete_in_scope(d)).1);
         self.changed.clear();
-        self.scopes.pop();
         self.ctes.truncate(ctes);
         result.map(|d| Body::Delete(Box::new(d)))
     }

@@ -1,7 +1,7 @@
 //! INSERT and REPLACE, with ON DUPLICATE KEY UPDATE.
 
 use super::generated_given;
-use crate::bind_query::Bound;
+use crate::bind_query::BlockOrPlan;
 use crate::binder::{Binder, Clause, InsertRow, Relation, Result, Scope};
 use crate::expr::{Expr, Slot};
 use crate::logical::{Block, slots_of};
@@ -120,9 +120,8 @@ impl Binder<'_> {
         self.hints_of_insert(i.hints);
         let bound = self.bind_source(q)?;
         let width = match &bound {
-            Bound::Block(block) => block.items.len(),
-            Bound::Union(union) => union.columns.len(),
-            Bound::Planned(planned) => planned.columns.len(),
+            BlockOrPlan::Block(block) => block.items.len(),
+            BlockOrPlan::Planned(planned) => planned.columns.len(),
         };
         if width != to.named.len() {
             return Err(codes::wrong_value_count_on_row(1));
@@ -131,9 +130,8 @@ impl Binder<'_> {
         refuse_generated(def, to.named)?;
         let mut upsert = None;
         let mut planned = match bound {
-            Bound::Planned(planned) => planned,
-            Bound::Union(union) => self.plan_union(*union)?,
-            Bound::Block(mut block) => {
+            BlockOrPlan::Planned(planned) => planned,
+            BlockOrPlan::Block(mut block) => {
                 if !block.grouped && !i.on_duplicate.is_empty() {
                     upsert = Some(self.upsert_beside(i, &mut block, to)?);
                 }
@@ -167,10 +165,7 @@ impl Binder<'_> {
             }
             scope.relations.push(new);
         }
-        self.scopes.push(scope);
-        let assigned = self.upsert_assignments(i, to, existing_slots);
-        self.scopes.pop();
-        upsert.on_duplicate = assigned?;
+        upsert.on_duplicate = self.enter(scope, |b| b.upsert_assignments(i, to, existing_slots)).1?;
         Ok(upsert)
     }
 
@@ -183,9 +178,7 @@ impl Binder<'_> {
         scope.clause = Clause::FieldList;
         scope.aggregates_allowed = false;
         scope.relations.push(existing);
-        self.scopes.push(scope);
-        let assigned = self.upsert_assignments(i, to, existing_slots);
-        let mut scope = self.scopes.pop().expect("pushed above");
+        let (mut scope, assigned) = self.enter(scope, |b| b.upsert_assignments(i, to, existing_slots));
         scope.relations.pop();
         let on_duplicate = assigned?;
         let mut read = Vec::new();
@@ -222,15 +215,15 @@ impl Binder<'_> {
         scope.clause = Clause::FieldList;
         // Columns of the row being built may be named in later values; they read the new row.
         scope.relations.push(self.row_relation(to.target, i.table.name, to.database, to.new_slots));
-        self.scopes.push(scope);
-        if !i.hints.is_empty() {
-            self.take_hints(i.hints);
-        }
-        self.changed.push((entry.def.id, i.table.name.to_owned()));
         let no_list = i.columns.is_none_or(<[_]>::is_empty);
-        let result = self.insert_rows(rows, to.named, no_list, &entry.def, to.new_slots, &mut bound);
+        let (_, result) = self.enter(scope, |b| {
+            if !i.hints.is_empty() {
+                b.take_hints(i.hints);
+            }
+            b.changed.push((entry.def.id, i.table.name.to_owned()));
+            b.insert_rows(rows, to.named, no_list, &entry.def, to.new_slots, &mut bound)
+        });
         self.changed.clear();
-        self.scopes.pop();
         result?;
         Ok(InsertSource::Values(bound))
     }

@@ -17,10 +17,8 @@ impl Binder<'_> {
     pub fn update(&mut self, u: &ast::Update<'_>) -> Result<Body> {
         let ctes = self.ctes.len();
         let bound = self.bind_with(u.with);
-        self.scopes.push(Scope::new());
-        let result = bound.and_then(|()| self.update_in_scope(u));
+        let result = bound.and_then(|()| self.enter(Scope::new(), |b| b.update_in_scope(u)).1);
         self.changed.clear();
-        self.scopes.pop();
         self.ctes.truncate(ctes);
         result.map(|u| Body::Update(Box::new(u)))
     }
@@ -92,7 +90,8 @@ impl Binder<'_> {
         }
         for (r, c, a) in resolved {
             self.access_assigned(depth, r, c as usize);
-            let at = target_relations.iter().position(|t| *t == r).expect("collected above");
+            // Each assignment's relation is one of them, and they are sorted.
+            let at = target_relations.partition_point(|target| *target < r);
             let entry = self.tables[targets[at].table as usize].clone();
             let value = match a.value.kind {
                 ast::ExprKind::Default if entry.def.columns[c as usize].generated.is_some() => continue,

@@ -135,7 +135,6 @@ impl<'c> Binder<'c> {
         let parsed = parser::parse_view(view.def.query.as_bytes(), &arena).map_err(|_| invalid(view))?;
         let ast::Statement::Query(query) = parsed.statement else { return Err(invalid(view)) };
         let sql = std::mem::replace(&mut self.sql, b"");
-        let scopes = std::mem::take(&mut self.scopes);
         let ctes = std::mem::take(&mut self.ctes);
         let (changed, in_on) = (std::mem::take(&mut self.changed), std::mem::take(&mut self.in_on));
         let row_columns = self.row_columns.take();
@@ -146,7 +145,7 @@ impl<'c> Binder<'c> {
         // Its tables are read with the rights of who defined it, unless it says otherwise.
         let outside = self.accesses.step_behind(&view.def);
         self.views.open.push(number);
-        let bound = self.bind_query(query);
+        let bound = self.outside_of_blocks(|b| b.bind_query(query));
         self.views.open.pop();
         self.accesses.step_out(outside);
         self.volatile |= volatile;
@@ -154,7 +153,7 @@ impl<'c> Binder<'c> {
         self.views.outer_side = outer_side;
         self.views.collation = collation;
         self.row_columns = row_columns;
-        (self.sql, self.scopes, self.ctes, self.changed, self.in_on) = (sql, scopes, ctes, changed, in_on);
+        (self.sql, self.ctes, self.changed, self.in_on) = (sql, ctes, changed, in_on);
         // That it leads to the view that is being made is told as it is.
         let own = self.context.view_being_made().map(|(database, name)| codes::no_such_table(database, name).message);
         bound.map_err(|error| if hides(&error) && own.as_ref() != Some(&error.message) { invalid(view) } else { error })

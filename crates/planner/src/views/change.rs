@@ -133,14 +133,12 @@ impl Binder<'_> {
             Err(error) => error,
         };
         let view = self.view_instead(database, name, error)?;
-        self.scopes.push(Scope::new());
         self.views.whole_rows = true;
         // Nothing is read: what it takes is noted with the columns.
         let silent = std::mem::replace(&mut self.accesses.silent, true);
-        let bound = self.view_relation(Arc::clone(&view), name.to_owned(), database.to_owned());
+        let (scope, bound) = self.enter(Scope::new(), |b| b.view_relation(Arc::clone(&view), name.to_owned(), database.to_owned()));
         self.accesses.silent = silent;
         self.views.whole_rows = false;
-        let scope = self.scopes.pop().expect("pushed above");
         bound?;
         self.through_view(&view, scope, name, columns, command)
     }

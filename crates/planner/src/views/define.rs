@@ -1,7 +1,7 @@
 //! CREATE VIEW as far as the planner knows: what the query means, its normal form, the names of its columns, whether rows can be changed through it.
 
 use super::NameRecord;
-use crate::bind_query::Bound;
+use crate::bind_query::{BlockOrPlan, Bound};
 use crate::binder::{Binder, Result, Source};
 use crate::context::PlanContext;
 use crate::expr::ExprKind;
@@ -54,9 +54,8 @@ pub fn define_view(
     b.counts_allowed = crate::found_rows::is_asked_for(view.query);
     let bound = b.bind_source(view.query)?;
     let (columns, block) = match bound {
-        Bound::Block(block) => (block.items.iter().map(|(_, c)| c.clone()).collect::<Vec<_>>(), Some(block)),
-        Bound::Union(union) => (union.columns.clone(), None),
-        Bound::Planned(planned) => (planned.columns, None),
+        BlockOrPlan::Block(block) => (block.items.iter().map(|(_, c)| c.clone()).collect::<Vec<_>>(), Some(block)),
+        BlockOrPlan::Planned(planned) => (planned.columns, None),
     };
     let mut names = b.views.names.take().unwrap_or_default();
     let columns = if view.columns.is_empty() {

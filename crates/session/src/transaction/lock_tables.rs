@@ -166,8 +166,11 @@ impl ClientSession {
             let guard = self.lock_whole_table(&name, write, deadline)?;
             tables.push(Locked { name, guard, write });
         }
-        let position = |name: &FullName| tables.iter().position(|table| table.name == *name).expect("every name's table is locked");
-        let names = names.into_iter().map(|(alias, name, write)| (alias, position(&name), write)).collect();
+        let position = |(alias, name, write): (String, FullName, bool)| {
+            let at = tables.iter().position(|table| table.name == name);
+            at.map(|at| (alias, at, write)).ok_or_else(|| codes::internal_error(format!("{}.{} is not locked", name.database, name.table)))
+        };
+        let names = names.into_iter().map(position).collect::<Result<_, _>>()?;
         self.set_locked(Some(Box::new(LockedTables { names, tables, views })));
         Ok(())
     }

@@ -20,9 +20,6 @@ impl Core {
     /// Carries out one of the functions; `name` is as written.
     pub(crate) fn call_user_lock(&mut self, call: UserLockCall, name: Option<&str>) -> executor::Result<Value> {
         let owner = self.lock_holder();
-        if call == UserLockCall::ReleaseAll {
-            return Ok(Value::Int(self.release_user_locks() as i64));
-        }
         let name = match name {
             None => return Err(codes::user_lock_wrong_name("NULL").into()),
             Some("") => return Err(codes::user_lock_wrong_name("").into()),
@@ -60,7 +57,6 @@ impl Core {
             },
             UserLockCall::IsFree => Value::bool(locks.holder(&name).is_none()),
             UserLockCall::IsUsed => locks.holder(&name).map_or(Value::Null, |id| Value::Int(id as i64)),
-            UserLockCall::ReleaseAll => unreachable!("answered above"),
         })
     }
 

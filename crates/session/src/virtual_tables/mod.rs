@@ -192,7 +192,8 @@ impl VirtualDatabase {
 /// The rows of a table.
 pub(crate) fn rows(core: &mut Core, def: &'static VirtualTableDef, request: &VirtualRequest) -> executor::Result<VirtualRows> {
     let table = TABLES.iter().find(|table| std::ptr::eq(&raw const table.def, def));
-    (table.expect("definitions come from the list").rows)(core, request)
+    let table = table.ok_or_else(|| codes::internal_error(format!("{}.{} is not listed", def.database, def.name)))?;
+    (table.rows)(core, request)
 }
 
 /// What a statement is told that would change a computed table or lock its rows: `command` is what it would do.
