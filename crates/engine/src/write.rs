@@ -449,11 +449,9 @@ impl Session {
             }
             Modify::Delete => self.delete_in_leaf(table, key, leaf, moves).map(Attempt::Done),
             Modify::Replace => {
-                if changes.meets(table.primary().columns) && moves_key(table, key, row, new)? {
-                    return self.replace_elsewhere(table, key, leaf, new);
-                }
-                if self.needs_external(key, new) {
-                    return self.replace_by_external(table, key, leaf, new, moves);
+                let moves_away = changes.meets(table.primary().columns) && moves_key(table, key, row, new)?;
+                if moves_away || self.needs_external(key, new) {
+                    return self.replace_the_long_way(table, key, leaf, new);
                 }
                 Ok(match self.replace_in_leaf(table, key, leaf, new, changes, moves)? {
                     Attempt::Done(()) => Attempt::Done(Modified::Replaced),
@@ -463,29 +461,15 @@ impl Session {
         }
     }
 
-    /// Replaces a row, which nothing stands in the way of, by one with another key: it is locked, and then goes the long way.
+    /// Replaces a row, which nothing stands in the way of, by one that cannot take its place under the latch: with another key, or too large for a leaf, so that its
+    /// chain is to be written first. The row is locked, and then goes the long way.
     #[inline(never)]
-    fn replace_elsewhere(&mut self, table: &Arc<Table>, key: &[u8], leaf: LeafWrite<'_>, new: &mut Vec<u8>) -> Result<Attempt<Modified>> {
-        let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
-        let locked = self.lock_in_place(table, key, header(old)?)?;
-        drop(leaf);
-        if !locked {
-            return self.again_after(table, key, Obstacle::Lock);
-        }
-        // Its entries move with it: the caller has none to move.
-        self.update(table, key, new)?;
-        Ok(Attempt::Done(Modified::Replaced))
-    }
-
-    /// Replaces a row, which nothing stands in the way of, by one that is too large for a leaf: its chain cannot be written under the latch.
-    #[inline(never)]
-    fn replace_by_external(
+    fn replace_the_long_way(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         leaf: LeafWrite<'_>,
         new: &mut Vec<u8>,
-        moves: &mut EntryMoves,
     ) -> Result<Attempt<Modified>> {
         let old = leaf.found().ok_or_else(|| Error::corrupt("a row vanished under its latch"))?;
         let locked = self.lock_in_place(table, key, header(old)?)?;
@@ -493,12 +477,9 @@ impl Session {
         if !locked {
             return self.again_after(table, key, Obstacle::Lock);
         }
-        self.store_external(table, key, new)?;
-        loop {
-            if let Attempt::Done(()) = self.try_update(table, key, new, moves)? {
-                return Ok(Attempt::Done(Modified::Replaced));
-            }
-        }
+        // Its entries move in there: the caller has none to move.
+        self.update(table, key, new)?;
+        Ok(Attempt::Done(Modified::Replaced))
     }
 
     /// With no latch held: waits for what stands in the way of a row; then it is to be looked at again.
