@@ -150,13 +150,11 @@ impl World {
     }
 
     fn step(&mut self) -> Result<()> {
+        self.warm_step()?;
         if let Some(story) = self.options.story
             && self.random.percent(5)
         {
             return self.story(story);
-        }
-        if self.options.warm && self.random.percent(3) {
-            return self.warm_step();
         }
         if self.options.keys {
             self.make_family()?;

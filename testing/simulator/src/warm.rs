@@ -6,6 +6,7 @@
 //!    are an index's here.
 //! 3. No row is other for the pages that it brings: all checks come behind it.
 
+use crate::random::Random;
 use crate::world::{Result, Stop, World};
 use base::PageNo;
 use engine::simulation::{PAGE_LIST, read_page_list, write_foreign_page_list, write_page_list};
@@ -19,12 +20,16 @@ const PASSED_OVER: &str = "is no list of the buffer pool's pages";
 impl World {
     /// A server that has opened its directory begins with the list.
     pub(crate) fn begin_warm(&mut self) -> Result<()> {
-        if self.options.warm && self.random.percent(80) { self.read_list() } else { Ok(()) }
+        if self.options.warm && Random::apart(&self.random).percent(80) { self.read_list() } else { Ok(()) }
     }
 
-    /// As when it is time for a list, or when somebody wants the pages of the last one.
+    /// Before a step, now and then: as when it is time for a list, or when somebody wants the pages of the last one. The step draws what it would have drawn.
     pub(crate) fn warm_step(&mut self) -> Result<()> {
-        if self.random.percent(60) { self.write_list() } else { self.read_list() }
+        let mut apart = Random::apart(&self.random);
+        if !self.options.warm || !apart.percent(3) {
+            return Ok(());
+        }
+        if apart.percent(60) { self.write_list() } else { self.read_list() }
     }
 
     pub(crate) fn write_list(&mut self) -> Result<()> {
