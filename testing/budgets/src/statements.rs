@@ -24,6 +24,7 @@ pub fn run(directory: &Path) {
     scans(&client);
     plans(&client);
     inserts(&client, &engine);
+    lists(&client);
 }
 
 fn load(client: &mut Client) {
@@ -210,6 +211,33 @@ fn plans(client: &RefCell<Client>) {
     let text = |_| client.borrow_mut().text(&format!("SELECT EXISTS(SELECT 1 FROM sbtest1 WHERE k={:05}) AS found", key()));
     count_apart("exists_named_text", 200, text, |_| client.borrow_mut().answer());
     client.borrow().succeeded("exists");
+}
+
+/// Lists of a thousand keys: of a form that was never seen, of one that is known, and with parameters.
+fn lists(client: &RefCell<Client>) {
+    const LISTED: u64 = 1000;
+    let random = RefCell::new(Random::new(18));
+    let keys = || {
+        let first = random.borrow_mut().below(ROWS);
+        (0..LISTED).map(move |at| (first + 61 * at) % ROWS + 1)
+    };
+    let sql = |form: u64| {
+        let keys: Vec<String> = keys().map(|key| format!("{key:05}")).collect();
+        format!("SELECT id FROM sbtest1 AS b{form:05} WHERE id IN ({})", keys.join(","))
+    };
+    count_apart("plan_in_of_1000", 10, |n| client.borrow_mut().text(&sql(n)), |_| client.borrow_mut().answer());
+    client.borrow().succeeded("list");
+    count_apart("in_of_1000_text", 20, |_| client.borrow_mut().text(&sql(0)), |_| client.borrow_mut().answer());
+    client.borrow().succeeded("list");
+
+    let marks = vec!["?"; LISTED as usize].join(",");
+    let statement = client.borrow_mut().prepare(&format!("SELECT id FROM sbtest1 WHERE id IN ({marks})"));
+    let execution = |_| {
+        let keys: Vec<u32> = keys().map(|key| key as u32).collect();
+        client.borrow_mut().execution(statement, &keys, &[]);
+    };
+    count_apart("in_of_1000_prepared", 20, execution, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("list");
 }
 
 /// New rows with one secondary index, behind those that are there.
