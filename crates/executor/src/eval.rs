@@ -7,7 +7,7 @@ use crate::exec::Exec;
 use crate::run::Result;
 use crate::subquery::holds;
 use mysql_error::{SqlError, codes};
-use planner::expr::{CmpOp, Expr, ExprKind};
+use planner::expr::{CmpOp, ComparedRows, Expr, ExprKind, ListedRows};
 use planner::typing::{is_told_once, says_nothing_as_number};
 use std::cmp::Ordering;
 use types::{Collation, SqlMode, Value};
@@ -230,7 +230,8 @@ impl Exec<'_> {
                 }
                 Ok(if unknown { Value::Null } else { Value::bool(*negated) })
             }
-            ExprKind::InRows { operand, list, negated, collations } => {
+            ExprKind::InRows(rows) => {
+                let ListedRows { operand, list, negated, collations } = &**rows;
                 let (mut row, mut candidate) = (Vec::new(), Vec::new());
                 let mut unknown = false;
                 for item in list {
@@ -255,7 +256,8 @@ impl Exec<'_> {
                 }
                 Ok(if unknown { Value::Null } else { Value::bool(*negated) })
             }
-            ExprKind::CompareRows(op, collations, a, b) => {
+            ExprKind::CompareRows(op, rows) => {
+                let ComparedRows { collations, left: a, right: b } = &**rows;
                 let (mut x, mut y) = (Vec::new(), Vec::new());
                 self.eval_row(a, &mut x)?;
                 self.eval_row(b, &mut y)?;

@@ -14,7 +14,7 @@ use crate::binder::{Binder, Relation, Source};
 use crate::dives::rows_in;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::keys::BoundValues;
-use crate::plan::{Groups, Interval, SortKey};
+use crate::plan::{Groups, Interval, Points, SortKey};
 use crate::ranges::{Ranges, Sargs, Scope as RangeScope};
 use crate::switches::Switch;
 use catalog::{IndexDef, TableEntry};
@@ -127,7 +127,7 @@ impl RangeScope for TableScope<'_> {
     }
 
     fn is_available(&self, expr: &Expr) -> bool {
-        if matches!(expr.kind, ExprKind::Literal(_) | ExprKind::Param(_)) {
+        if expr.is_value() {
             return true;
         }
         if expr.any(&mut |e| e.is_volatile_call() || self.binder.is_reassigned(e)) {
@@ -583,7 +583,7 @@ fn range_part(part: &KeyPart) -> (u32, bool) {
 }
 
 fn all_points_not_null(ranges: &Ranges, parts: usize) -> bool {
-    ranges.spec.any.iter().all(|a| a.points.iter().take(parts).flatten().all(|p| !p.null_safe))
+    ranges.spec.any.iter().all(|a| !a.points.iter().take(parts).any(Points::has_null_safe))
 }
 
 /// Whether an expression reads nothing but this table: then a single row of it leaves nothing to order, however many rows others add to it.

@@ -30,7 +30,10 @@ pub fn not(a: Expr) -> Expr {
             ExprKind::Between { operand, low, high, negated: !negated, collation }
         }
         ExprKind::InList { operand, list, negated, collation } => ExprKind::InList { operand, list, negated: !negated, collation },
-        ExprKind::InRows { operand, list, negated, collations } => ExprKind::InRows { operand, list, negated: !negated, collations },
+        ExprKind::InRows(mut rows) => {
+            rows.negated = !rows.negated;
+            ExprKind::InRows(rows)
+        }
         ExprKind::Like { operand, pattern, escape, negated, collation } => {
             ExprKind::Like { operand, pattern, escape, negated: !negated, collation }
         }

@@ -15,7 +15,7 @@ use crate::context::PlanContext;
 use crate::expr::{Expr, ExprKind};
 use crate::keys::{self, BoundValues};
 use crate::optimize::number;
-use crate::plan::{Access, LimitSpec, Points, PrefixRange, RangeSpec};
+use crate::plan::{Access, LimitSpec, PrefixRange, RangeSpec};
 use catalog::TableEntry;
 use engine::KeyRange;
 use types::{LocalTime, Value};
@@ -143,7 +143,7 @@ fn thinned(spec: &RangeSpec) -> Option<(RangeSpec, f64)> {
     if let [prefix] = spec.any.as_slice() {
         let at = prefix.points.iter().position(|points| is_long(points.len()))?;
         let (all, step) = (&prefix.points[at], prefix.points[at].len().div_ceil(RANGES_MAX));
-        let some: Points = all.iter().step_by(step).cloned().collect();
+        let some = all.thinned(step);
         let of = all.len() as f64 / some.len() as f64;
         let points = prefix.points.iter().enumerate().map(|(no, points)| if no == at { some.clone() } else { points.clone() });
         let thin = PrefixRange { points: points.collect(), interval: prefix.interval.clone() };

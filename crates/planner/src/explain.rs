@@ -265,7 +265,7 @@ impl Rows<'_> {
                 }
                 let length = parts_bytes(def, &all, parts);
                 let refs = if access == "const" || access == "eq_ref" || access == "ref" {
-                    let list: Vec<String> = spec.any[0].points.iter().map(|p| self.reference(&p[0].value)).collect();
+                    let list: Vec<String> = spec.any[0].points.iter().map(|p| self.reference(&p[0])).collect();
                     Value::from(list.join(","))
                 } else {
                     Value::Null
@@ -369,7 +369,7 @@ fn merged(def: &TableDef, access: &Access) -> Option<Merged> {
 fn access_type(spec: &RangeSpec, unique: bool) -> &'static str {
     let points_only = spec.any.iter().all(|a| a.interval.is_none());
     let single = spec.any.len() == 1 && spec.any[0].points.iter().all(|p| p.len() == 1);
-    let constant = spec.any.iter().flat_map(|a| a.points.iter().flatten()).all(|p| p.value.is_settled());
+    let constant = spec.any.iter().flat_map(|a| &a.points).all(|points| points.are_values() || points.iter().all(Expr::is_settled));
     match (points_only && single, unique, constant) {
         (true, true, true) => "const",
         (true, true, false) => "eq_ref",

@@ -5,6 +5,7 @@
 //! an outer query is read like any other, and a correlated subquery needs no special addressing.
 
 use crate::func::Func;
+use std::ops::Deref;
 use std::sync::Arc;
 use types::{Collation, ColumnType, Value};
 
@@ -231,6 +232,91 @@ pub struct Link {
     pub ty: ColumnType,
 }
 
+/// The candidates of a list, in one place for all who have them, copies of the condition and points of ranges: they may be many.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    all: Arc<[Expr]>,
+    are_values: bool,
+}
+
+impl Listed {
+    /// Whether all are literals and parameters: who looks for anything that is computed need not look at them.
+    #[inline]
+    pub fn are_values(&self) -> bool {
+        self.are_values
+    }
+
+    /// The candidates, to change them.
+    fn changing(&mut self) -> &mut [Expr] {
+        self.are_values = false;
+        Arc::make_mut(&mut self.all)
+    }
+}
+
+impl Deref for Listed {
+    type Target = [Expr];
+
+    fn deref(&self) -> &[Expr] {
+        &self.all
+    }
+}
+
+impl From<Vec<Expr>> for Listed {
+    fn from(list: Vec<Expr>) -> Listed {
+        let are_values = list.iter().all(Expr::is_value);
+        Listed { all: list.into(), are_values }
+    }
+}
+
+impl From<Expr> for Listed {
+    fn from(only: Expr) -> Listed {
+        let are_values = only.is_value();
+        Listed { all: Arc::new([only]), are_values }
+    }
+}
+
+impl FromIterator<Expr> for Listed {
+    fn from_iter<I: IntoIterator<Item = Expr>>(list: I) -> Listed {
+        list.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl<'l> IntoIterator for &'l Listed {
+    type Item = &'l Expr;
+    type IntoIter = std::slice::Iter<'l, Expr>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.all.iter()
+    }
+}
+
+/// Two rows that are compared: [`ExprKind::CompareRows`].
+#[derive(Clone, Debug)]
+pub struct ComparedRows {
+    /// Collation of each comparison.
+    pub collations: Vec<Collation>,
+    /// Left side.
+    pub left: Vec<Expr>,
+    /// Right side.
+    pub right: Vec<Expr>,
+}
+
+/// A row and those among which it is looked for: [`ExprKind::InRows`].
+#[derive(Clone, Debug)]
+pub struct ListedRows {
+    /// Operand.
+    pub operand: Vec<Expr>,
+    /// Candidates.
+    pub list: Vec<Vec<Expr>>,
+    /// `NOT IN`.
+    pub negated: bool,
+    /// One per column.
+    pub collations: Vec<Collation>,
+}
+
+// Lists and plans hold very many: what is rare and large is behind a pointer.
+const _: () = assert!(size_of::<Expr>() <= 80);
+
 /// What an expression computes.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
@@ -251,7 +337,7 @@ pub enum ExprKind {
     /// `a op b` under a collation (used when both sides are strings).
     Compare(CmpOp, Collation, Box<Expr>, Box<Expr>),
     /// `(a, b) op (c, d)`.
-    CompareRows(CmpOp, Vec<Collation>, Vec<Expr>, Vec<Expr>),
+    CompareRows(CmpOp, Box<ComparedRows>),
     /// `a AND b AND …`.
     And(Vec<Expr>),
     /// `a OR b OR …`.
@@ -293,24 +379,15 @@ pub enum ExprKind {
     InList {
         /// Operand.
         operand: Box<Expr>,
-        /// Candidates, in one place for all copies of the condition: they may be many.
-        list: Arc<[Expr]>,
+        /// Candidates.
+        list: Listed,
         /// `NOT IN`.
         negated: bool,
         /// For strings.
         collation: Collation,
     },
     /// `(a, b) [NOT] IN ((c, d), …)`.
-    InRows {
-        /// Operand.
-        operand: Vec<Expr>,
-        /// Candidates.
-        list: Vec<Vec<Expr>>,
-        /// `NOT IN`.
-        negated: bool,
-        /// One per column.
-        collations: Vec<Collation>,
-    },
+    InRows(Box<ListedRows>),
     /// `a [NOT] LIKE pattern [ESCAPE c]`.
     Like {
         /// Operand.
@@ -329,7 +406,7 @@ pub enum ExprKind {
         /// `CASE operand`.
         operand: Option<Box<Expr>>,
         /// WHEN … THEN ….
-        branches: Vec<(Expr, Expr)>,
+        branches: Box<[(Expr, Expr)]>,
         /// ELSE.
         otherwise: Option<Box<Expr>>,
         /// For strings.
@@ -382,7 +459,7 @@ macro_rules! items_of {
         $list.iter()
     };
     (iter_mut, $list:ident) => {
-        Arc::make_mut($list).iter_mut()
+        $list.changing().iter_mut()
     };
 }
 
@@ -402,7 +479,10 @@ macro_rules! for_each_operand {
             }
             Neg(a) | BitNot(a) | Not(a) | Cast(a, _) | Extract(_, a) | Collate(a, _) | AssignVariable(_, a) => $f(a),
             IsNull { operand, .. } | IsTruth { operand, .. } => $f(operand),
-            CompareRows(_, _, a, b) => a.$iter().chain(b.$iter()).for_each($f),
+            CompareRows(_, rows) => {
+                let ComparedRows { left, right, .. } = rows.$deref();
+                left.$iter().chain(right.$iter()).for_each($f);
+            }
             And(list) | Or(list) | Func(_, list) => list.$iter().for_each($f),
             Between { operand, low, high, .. } => {
                 $f(operand);
@@ -413,7 +493,8 @@ macro_rules! for_each_operand {
                 $f(operand);
                 items_of!($iter, list).for_each($f);
             }
-            InRows { operand, list, .. } => {
+            InRows(rows) => {
+                let ListedRows { operand, list, .. } = rows.$deref();
                 operand.$iter().for_each(&mut *$f);
                 list.$iter().flatten().for_each($f);
             }
@@ -425,7 +506,7 @@ macro_rules! for_each_operand {
                 if let Some(operand) = operand {
                     $f(operand);
                 }
-                for (when, then) in branches {
+                for (when, then) in branches.$iter() {
                     $f(when);
                     $f(then);
                 }
@@ -473,22 +554,39 @@ impl Expr {
         self.for_each_child(&mut |child| child.walk(f));
     }
 
+    /// Calls `f` on this expression and everything below it that may be computed: of lists of nothing but literals and parameters not on these.
+    pub fn walk_computed<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        f(self);
+        match &self.kind {
+            ExprKind::InList { operand, list, .. } if list.are_values() => operand.walk_computed(f),
+            _ => self.for_each_child(&mut |child| child.walk_computed(f)),
+        }
+    }
+
+    /// Whether it is a literal or a parameter.
+    #[inline]
+    pub fn is_value(&self) -> bool {
+        matches!(self.kind, ExprKind::Literal(_) | ExprKind::Param(_))
+    }
+
     /// Reads other slots: those for which `to` has another. What a subquery's plan reads stays.
     pub fn rename_slots(&mut self, to: &mut dyn FnMut(Slot) -> Option<Slot>) {
         match &mut self.kind {
             ExprKind::Slot(slot) => *slot = to(*slot).unwrap_or(*slot),
+            ExprKind::InList { operand, list, .. } if list.are_values() => operand.rename_slots(to),
             _ => self.for_each_child_mut(&mut |child| child.rename_slots(to)),
         }
     }
 
     /// Puts expressions in the place of slots; what is put is not looked into. What a subquery's plan reads stays.
     pub fn replace_slots(&mut self, by: &mut dyn FnMut(Slot) -> Option<Expr>) {
-        match self.kind {
+        match &mut self.kind {
             ExprKind::Slot(slot) => {
-                if let Some(by) = by(slot) {
+                if let Some(by) = by(*slot) {
                     *self = by;
                 }
             }
+            ExprKind::InList { operand, list, .. } if list.are_values() => operand.replace_slots(by),
             _ => self.for_each_child_mut(&mut |child| child.replace_slots(by)),
         }
     }
@@ -503,9 +601,24 @@ impl Expr {
         found
     }
 
+    /// Whether any part of the expression that may be computed satisfies `test`, which no literal and no parameter does: lists of these are passed over.
+    pub fn any_computed(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        if test(self) {
+            return true;
+        }
+        if let ExprKind::InList { operand, list, .. } = &self.kind
+            && list.are_values()
+        {
+            return operand.any_computed(test);
+        }
+        let mut found = false;
+        self.for_each_child(&mut |child| found = found || child.any_computed(test));
+        found
+    }
+
     /// Whether the value is the same for every row of a statement: no slots, no subqueries, nothing volatile.
     pub fn is_constant(&self) -> bool {
-        !self.any(&mut |e| match &e.kind {
+        !self.any_computed(&mut |e| match &e.kind {
             ExprKind::Slot(_) | ExprKind::Subquery(..) | ExprKind::UserVariable(_) | ExprKind::AssignVariable(..) => true,
             ExprKind::Func(f, _) => f.is_volatile(),
             _ => false,
@@ -514,7 +627,7 @@ impl Expr {
 
     /// Whether the value is there before a row is read, and asking for it does nothing: constants, also user variables as they are when the statement begins.
     pub fn is_settled(&self) -> bool {
-        !self.any(&mut |e| match &e.kind {
+        !self.any_computed(&mut |e| match &e.kind {
             ExprKind::Slot(_) | ExprKind::Subquery(..) | ExprKind::AssignVariable(..) => true,
             _ => e.is_volatile_call(),
         })

@@ -529,7 +529,7 @@ impl<'c> Binder<'c> {
     /// Whether a condition is tested of each row that all others leave, as it may tell otherwise each time: it calls for random numbers, assigns a variable, or
     /// reads one that the statement assigns.
     pub(crate) fn is_asked_last(&self, condition: &Expr) -> bool {
-        condition.any(&mut |e| e.is_volatile_call() || matches!(e.kind, ExprKind::AssignVariable(..)) || self.is_reassigned(e))
+        condition.any_computed(&mut |e| e.is_volatile_call() || matches!(e.kind, ExprKind::AssignVariable(..)) || self.is_reassigned(e))
     }
 
     /// A slot for numbers of rows, to sort by.

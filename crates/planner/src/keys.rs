@@ -3,14 +3,16 @@
 mod fit;
 mod instants;
 mod interval;
+mod whole;
 
 pub use fit::{Fit, fit};
 pub(crate) use instants::local_time;
 pub use interval::like_prefix;
 pub(crate) use interval::pieces;
+pub use whole::{WholeKeys, whole_keys};
 
 use crate::expr::Expr;
-use crate::plan::{PrefixRange, RangeSpec};
+use crate::plan::{Points, PrefixRange, RangeSpec};
 use catalog::TableDef;
 use engine::KeyRange;
 use instants::fit_instants;
@@ -91,6 +93,30 @@ fn prefixes(keys: Keys) -> impl Iterator<Item = KeyRange> {
     keys.into_iter().map(|key| KeyRange { upper: engine::after_prefix(&key), lower: key })
 }
 
+/// Values of a part: nearly always one.
+type PartValues = SmallVec<[Value; 1]>;
+
+/// The values of points as the part has them, numbers in order: `None` where one is not known, and inside where one bounds nothing.
+fn fitted_points(ty: &ColumnType, points: &Points, bounds: &mut dyn BoundValues) -> Option<Option<PartValues>> {
+    let mut values = PartValues::with_capacity(points.len());
+    for (at, point) in points.iter().enumerate() {
+        let value = bounds.value(point)?;
+        if value.is_null() {
+            if points.is_null_safe(at) && ty.nullable {
+                values.push(Value::Null);
+            }
+            continue;
+        }
+        match fit_point(ty, &value, &*bounds) {
+            Fit::Exact(v) => values.push(v),
+            Fit::Unusable => return Some(None),
+            _ => {}
+        }
+    }
+    sort_numbers(&mut values);
+    Some(Some(values))
+}
+
 fn one_range<'d>(
     def: &TableDef,
     mut parts: impl Iterator<Item = &'d KeyPart>,
@@ -102,30 +128,15 @@ fn one_range<'d>(
     for points in &prefix.points {
         let Some(part) = parts.next() else { break };
         let ty = &def.columns[part.column].ty;
-        let mut values: SmallVec<[Value; 1]> = SmallVec::with_capacity(points.len());
-        for point in points {
-            let value = bounds.value(&point.value)?;
-            if value.is_null() {
-                if point.null_safe && ty.nullable {
-                    values.push(Value::Null);
-                }
-                continue;
-            }
-            match fit_point(ty, &value, &*bounds) {
-                Fit::Exact(v) => values.push(v),
-                Fit::Unusable => {
-                    // From here on the range is unbounded.
-                    out.exact = false;
-                    out.ranges.extend(prefixes(keys));
-                    return Some(());
-                }
-                _ => {}
-            }
-        }
+        let Some(values) = fitted_points(ty, points, bounds)? else {
+            // From here on the range is unbounded.
+            out.exact = false;
+            out.ranges.extend(prefixes(keys));
+            return Some(());
+        };
         if values.is_empty() {
             return Some(());
         }
-        sort_numbers(&mut values);
         if keys.len() * values.len() > COMBINATIONS_MAX || part.prefix_chars.is_some() && values.iter().any(|v| !v.is_null()) {
             out.exact = false;
             if part.prefix_chars.is_some() {
@@ -214,14 +225,24 @@ fn push_pieces(mut left: KeyRange, left_out: Vec<Vec<u8>>, out: &mut Vec<KeyRang
 
 /// Sorts a list of whole numbers: that is much cheaper than to sort their keys ([`merge`]), which then are in order, forward or backward.
 fn sort_numbers(values: &mut [Value]) {
-    let number = |value: &Value| match value {
-        Value::Int(n) => Some(i128::from(*n)),
-        Value::UInt(n) => Some(i128::from(*n)),
-        _ => None,
-    };
-    if values.len() > SORTED_MIN && values.iter().all(|value| number(value).is_some()) {
-        values.sort_unstable_by_key(number);
+    if values.len() <= SORTED_MIN {
+        return;
     }
+    let signed = |value: &Value| if let Value::Int(n) = value { Some(*n) } else { None };
+    let unsigned = |value: &Value| if let Value::UInt(n) = value { Some(*n) } else { None };
+    if !sort_as(values, signed, Value::Int) {
+        sort_as(values, unsigned, Value::UInt);
+    }
+}
+
+/// Sorts by plain numbers, where all values are of this kind; whether they are.
+fn sort_as<N: Ord>(values: &mut [Value], number: impl Fn(&Value) -> Option<N>, value: impl Fn(N) -> Value) -> bool {
+    let Some(mut numbers) = values.iter().map(number).collect::<Option<Vec<N>>>() else { return false };
+    if !numbers.is_sorted() {
+        numbers.sort_unstable();
+        values.iter_mut().zip(numbers).for_each(|(to, n)| *to = value(n));
+    }
+    true
 }
 
 /// [`fit`] of a value that a column is to equal.

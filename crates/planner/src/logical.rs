@@ -149,7 +149,7 @@ impl JoinTree {
 
 /// The slots an expression reads, those of its subqueries included.
 pub fn slots_of(expr: &Expr, subplans: &[Subplan], out: &mut Vec<Slot>) {
-    expr.walk(&mut |e| match &e.kind {
+    expr.walk_computed(&mut |e| match &e.kind {
         ExprKind::Slot(s) => out.push(*s),
         ExprKind::Subquery(n, _) => out.extend(subplans[*n as usize].outer_slots.iter().copied()),
         _ => {}

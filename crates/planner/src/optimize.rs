@@ -307,7 +307,7 @@ impl<'c> Binder<'c> {
 
     /// Notes how often the subqueries of an expression are asked.
     fn note_executions(&mut self, e: &Expr, rows: f64) {
-        e.walk(&mut |e| {
+        e.walk_computed(&mut |e| {
             if let ExprKind::Subquery(n, _) = &e.kind {
                 let known = self.executions.entry(*n).or_insert(0.0);
                 *known = known.max(rows * self.block_executions);
@@ -461,7 +461,7 @@ impl<'c> Binder<'c> {
 }
 
 pub(crate) fn has_subquery(e: &Expr) -> bool {
-    e.any(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))
+    e.any_computed(&mut |e| matches!(e.kind, ExprKind::Subquery(..)))
 }
 
 pub(crate) fn number(v: &Value) -> Option<f64> {

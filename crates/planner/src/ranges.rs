@@ -9,8 +9,8 @@
 //! # Start at
 //! [`Sargs::collect`], then [`Sargs::ranges_for`].
 
-use crate::expr::{CmpOp, Expr, ExprKind, Slot};
-use crate::plan::{Interval, Point, Points, PrefixRange, RangeSpec};
+use crate::expr::{CmpOp, Expr, ExprKind, ListedRows, Slot};
+use crate::plan::{Interval, Points, PrefixRange, RangeSpec};
 use crate::typing::has_members;
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -173,7 +173,7 @@ impl Sargs {
         let single = alternatives.len() == 1 && alternatives[0].points.iter().all(|p| p.len() == 1);
         let mut constant = true;
         for a in &alternatives {
-            constant &= a.points.iter().flatten().all(|p| p.value.is_settled());
+            constant &= a.points.iter().all(|points| points.are_values() || points.iter().all(Expr::is_settled));
             if let Some(i) = &a.interval {
                 let pattern = i.like.iter().map(|(pattern, _)| pattern);
                 constant &= i.low.iter().chain(&i.high).map(|(e, _)| e).chain(pattern).all(Expr::is_settled);
@@ -238,7 +238,7 @@ fn expand(list: &[&Sarg], parts: &[(u32, bool)]) -> Option<Expanded> {
                 for row in rows {
                     let mut b = a.clone();
                     for at in &order {
-                        b.points.push(Points::from(Point { value: row[*at].clone(), null_safe: false }));
+                        b.points.push(Points::one(row[*at].clone(), false));
                     }
                     next.push(b);
                 }
@@ -348,22 +348,21 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
             if let Some(all) = same_column.collect::<Option<Vec<_>>>()
                 && all.windows(2).all(|w| w[0].0 == w[1].0)
             {
-                let points = all.iter().flat_map(|(_, p)| p.iter().cloned()).collect();
-                out.push(Sarg::Points(all[0].0, points));
+                out.push(Sarg::Points(all[0].0, Points::joined(all.iter().map(|(_, points)| *points))));
             } else {
                 out.push(Sarg::Any(branches));
             }
             whole
         }
         ExprKind::Compare(op, collation, left, right) => compare_sides(*op, *collation, left, right, scope, out),
-        ExprKind::CompareRows(CmpOp::Eq, collations, left, right) => {
-            let pairs = left.iter().zip(right).zip(collations);
+        ExprKind::CompareRows(CmpOp::Eq, rows) => {
+            let pairs = rows.left.iter().zip(&rows.right).zip(&rows.collations);
             pairs.fold(true, |whole, ((l, r), c)| compare_sides(CmpOp::Eq, *c, l, r, scope, out) && whole)
         }
         // Pages by a key: `(at, id) < (?, ?)` says of the first column that it is not greater.
-        ExprKind::CompareRows(op @ (CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge), collations, left, right) => {
+        ExprKind::CompareRows(op @ (CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge), rows) => {
             let of_first = if matches!(op, CmpOp::Lt | CmpOp::Le) { CmpOp::Le } else { CmpOp::Ge };
-            if let ([left, ..], [right, ..], [collation, ..]) = (&left[..], &right[..], &collations[..]) {
+            if let ([left, ..], [right, ..], [collation, ..]) = (&rows.left[..], &rows.right[..], &rows.collations[..]) {
                 compare_sides(of_first, *collation, left, right, scope, out);
             }
             false
@@ -374,7 +373,7 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
                 out.push(Sarg::Interval(column, Interval { not_null: true, ..Interval::default() }));
             } else {
                 let value = Expr::literal(types::Value::Null, operand.ty.clone());
-                out.push(Sarg::Points(column, Point { value, null_safe: true }.into()));
+                out.push(Sarg::Points(column, Points::one(value, true)));
             }
             true
         }
@@ -399,10 +398,10 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
         }
         ExprKind::InList { operand, list, negated: false, collation } => {
             let Some((column, ty)) = column_of(operand, scope) else { return false };
-            let usable = list.iter().all(|e| scope.is_available(e) && comparable_by_key(ty, e, *collation));
+            let is_usable = |e: &Expr| (list.are_values() || scope.is_available(e)) && comparable_by_key(ty, e, *collation);
+            let usable = list.iter().all(is_usable);
             if usable {
-                let points = list.iter().map(|e| Point { value: e.clone(), null_safe: false }).collect();
-                out.push(Sarg::Points(column, points));
+                out.push(Sarg::Points(column, list.clone().into()));
             }
             usable
         }
@@ -415,7 +414,8 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
             }
             usable
         }
-        ExprKind::InRows { operand, list, negated: false, collations } => {
+        ExprKind::InRows(rows) if !rows.negated => {
+            let ListedRows { operand, list, collations, .. } = &**rows;
             let mut columns = Vec::new();
             let mut positions = Vec::new();
             for (i, e) in operand.iter().enumerate() {
@@ -466,8 +466,8 @@ fn sarg_of(op: CmpOp, collation: Collation, column: &Expr, value: &Expr, scope: 
     }
     let value = value.clone();
     Some(match op {
-        CmpOp::Eq => Sarg::Points(column, Point { value, null_safe: false }.into()),
-        CmpOp::NullSafeEq => Sarg::Points(column, Point { value, null_safe: true }.into()),
+        CmpOp::Eq => Sarg::Points(column, Points::one(value, false)),
+        CmpOp::NullSafeEq => Sarg::Points(column, Points::one(value, true)),
         CmpOp::Lt | CmpOp::Le => {
             let high = vec![(value, op == CmpOp::Le)];
             Sarg::Interval(column, Interval { high, not_null: true, ..Interval::default() })
@@ -500,16 +500,15 @@ fn is_silent(expr: &Expr, scope: &dyn Scope) -> bool {
         ExprKind::And(list) | ExprKind::Or(list) => all(list),
         ExprKind::Compare(CmpOp::NullSafeEq, _, a, b) => (may_be_null(a) || may_be_null(b)) && either(a, b),
         ExprKind::Compare(_, _, a, b) => either(a, b),
-        ExprKind::CompareRows(CmpOp::Eq, _, a, b) => a.iter().zip(b).all(|(a, b)| either(a, b)),
+        ExprKind::CompareRows(CmpOp::Eq, rows) => rows.left.iter().zip(&rows.right).all(|(a, b)| either(a, b)),
         ExprKind::IsNull { operand, .. } => may_be_null(operand),
         ExprKind::Between { operand, low, high, .. } => either(operand, low) && either(operand, high),
         ExprKind::InList { operand, list, .. } => {
-            column_of(operand, scope).is_some_and(|(_, ty)| list.iter().all(|value| stands_ready(ty, value, scope)))
+            column_of(operand, scope).is_some_and(|(_, ty)| list.are_values() || list.iter().all(|value| stands_ready(ty, value, scope)))
         }
-        ExprKind::InRows { operand, list, .. } => operand
-            .iter()
-            .enumerate()
-            .all(|(at, column)| column_of(column, scope).is_some_and(|(_, ty)| list.iter().all(|row| stands_ready(ty, &row[at], scope)))),
+        ExprKind::InRows(rows) => rows.operand.iter().enumerate().all(|(at, column)| {
+            column_of(column, scope).is_some_and(|(_, ty)| rows.list.iter().all(|row| stands_ready(ty, &row[at], scope)))
+        }),
         _ => false,
     }
 }
@@ -556,4 +555,38 @@ pub(crate) fn comparable_by_key(column: &ColumnType, value: &Expr, collation: Co
 /// Whether values of the type are character or binary strings.
 pub fn is_string(ty: &ColumnType) -> bool {
     ty.kind.is_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditions::bool_type;
+    use crate::expr::Listed;
+
+    /// A table of one column, which slot 0 holds.
+    struct OneColumn(ColumnType);
+
+    impl Scope for OneColumn {
+        fn column_of(&self, slot: Slot) -> Option<(u32, &ColumnType)> {
+            (slot == 0).then_some((0, &self.0))
+        }
+
+        fn is_available(&self, expr: &Expr) -> bool {
+            expr.is_value()
+        }
+    }
+
+    #[test]
+    fn a_list_is_kept_once_for_condition_and_ranges() {
+        let ty = ColumnType::int().not_null();
+        let list: Listed = (0..1000).map(|n| Expr { kind: ExprKind::Param(n), ty: ColumnType::bigint() }).collect();
+        let operand = Box::new(Expr::slot(0, ty.clone()));
+        let kind = ExprKind::InList { operand, list: list.clone(), negated: false, collation: Collation::Binary };
+        let condition = Expr { kind, ty: bool_type(false) };
+        let sargs = Sargs::collect(std::slice::from_ref(&condition), &OneColumn(ty));
+        let ranges = sargs.ranges_for(&[(0, false)]).expect("the list bounds the column");
+        let points = &ranges.spec.any[0].points[0];
+        assert!(std::ptr::eq(&points[..], &list[..]), "no copy of the list");
+        assert!(ranges.constant && points.are_values());
+    }
 }

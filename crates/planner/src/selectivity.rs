@@ -36,7 +36,7 @@ pub fn selectivity(e: &Expr) -> f64 {
         ExprKind::Compare(..) => 0.33,
         ExprKind::Between { negated: false, .. } => 0.11,
         ExprKind::InList { list, negated: false, .. } => (0.1 * list.len() as f64).min(0.5),
-        ExprKind::InRows { list, negated: false, .. } => (0.05 * list.len() as f64).min(0.5),
+        ExprKind::InRows(rows) if !rows.negated => (0.05 * rows.list.len() as f64).min(0.5),
         ExprKind::IsNull { negated: false, .. } => 0.1,
         ExprKind::IsNull { negated: true, .. } => 0.9,
         ExprKind::Like { negated: false, .. } => 0.11,
@@ -192,7 +192,7 @@ impl Binder<'_> {
         };
         let is_bounded = |column: usize| bounded.contains(&column);
         let (mut some, mut all) = (false, true);
-        e.walk(&mut |e| match &e.kind {
+        e.walk_computed(&mut |e| match &e.kind {
             ExprKind::Slot(slot) => {
                 if let Some(column) = relation.column_of(*slot) {
                     some = true;

@@ -5,7 +5,7 @@
 
 use crate::expr::{Expr, ExprKind};
 use crate::plan::{
-    Access, Aggregate, AggregateKind, Body, InsertSource, Interval, LimitSpec, LockMode, Node, Plan, Point, PrefixRange, Query, RangeSpec,
+    Access, Aggregate, AggregateKind, Body, InsertSource, Interval, LimitSpec, LockMode, Node, Plan, Points, PrefixRange, Query, RangeSpec,
     SortKey, TableNode,
 };
 use record::{KeyPart, KeyRestore};
@@ -301,8 +301,8 @@ fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
     }
     let mut key = Vec::with_capacity(parts.len());
     for points in &only.points {
-        let [point] = &**points else { return None };
-        key.push(point.value.clone());
+        let [value] = &**points else { return None };
+        key.push(value.clone());
     }
     (t.filter_is_ranges && is_of_values(spec)).then_some(key)
 }
@@ -314,10 +314,10 @@ fn stands_ready(e: &Expr) -> bool {
 
 /// Whether values that stand ready bound ranges, and not whether a column is NULL.
 fn is_of_values(spec: &RangeSpec) -> bool {
-    let is_value = |point: &Point| !point.null_safe && stands_ready(&point.value);
+    let is_of_values = |points: &Points| points.are_values() && !points.has_null_safe();
     let has_ends = |interval: &Interval| !(interval.low.is_empty() && interval.high.is_empty());
     spec.any.iter().all(|any| {
-        any.points.iter().flatten().all(is_value)
+        any.points.iter().all(is_of_values)
             && any.interval.iter().all(|interval| {
                 has_ends(interval)
                     && interval.low.iter().chain(&interval.high).all(|(e, _)| stands_ready(e))

@@ -68,7 +68,7 @@ fn points(node: &TableNode) -> Option<&PrefixRange> {
     let Access::Index { ranges: Some(spec), first_only: false, .. } = &node.access else { return None };
     let [prefix] = spec.any.as_slice() else { return None };
     let ready = |e: &Expr| matches!(e.kind, ExprKind::Slot(_) | ExprKind::Literal(_) | ExprKind::Param(_));
-    let points = prefix.points.iter().all(|p| p.len() == 1 && ready(&p[0].value));
+    let points = prefix.points.iter().all(|p| p.len() == 1 && ready(&p[0]));
     (prefix.interval.is_none() && !prefix.points.is_empty() && points).then_some(prefix)
 }
 
@@ -135,7 +135,7 @@ impl<'a> Exec<'a> {
         let all = own.chain(if index_no == 0 { [].iter() } else { def.indexes[0].parts.iter() });
         let prefix = points(node)?;
         let parts = prefix.points.iter().zip(all);
-        let parts: Vec<_> = parts.map(|(p, part)| (&p[0].value, p[0].null_safe, &def.columns[part.column].ty, part)).collect();
+        let parts: Vec<_> = parts.map(|(p, part)| (&p[0], p.is_null_safe(0), &def.columns[part.column].ty, part)).collect();
         let whole = parts.len() == prefix.points.len() && parts.iter().all(|(_, _, _, part)| part.prefix_chars.is_none());
         let unique = *unique && index_no == 0 && whole && parts.len() == def.indexes[0].parts.len();
         let rows_together = Cell::new(if *backward { 0 } else { together::rows_max(node.key_batches) });

@@ -6,7 +6,7 @@ use crate::hash_key::{Key, append, lone_key};
 use catalog::{ColumnDef, IndexDef, TableDef};
 use planner::expr::{CmpOp, Expr, ExprKind};
 use planner::keys::{BoundValues, Fit, fit, key_ranges};
-use planner::plan::{Interval, Point, PrefixRange, RangeSpec};
+use planner::plan::{Interval, Points, PrefixRange, RangeSpec};
 use record::KeyPart;
 use types::{
     Collation, ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, StoreContext, Time, Timestamp, TypeKind, Value, store_convert,
@@ -81,7 +81,7 @@ fn range(op: CmpOp, value: Value) -> RangeSpec {
     let interval =
         |low, high| PrefixRange { interval: Some(Interval { low, high, not_null: true, ..Interval::default() }), ..PrefixRange::default() };
     let prefix = match op {
-        CmpOp::Eq => PrefixRange { points: vec![Point { value, null_safe: false }.into()], ..PrefixRange::default() },
+        CmpOp::Eq => PrefixRange { points: vec![Points::one(value, false)], ..PrefixRange::default() },
         CmpOp::Ne => {
             let except = Interval { except: vec![value], not_null: true, ..Interval::default() };
             PrefixRange { interval: Some(except), ..PrefixRange::default() }

@@ -7,6 +7,7 @@ use crate::execute::Outcome;
 use crate::run::Result;
 use crate::scan::read_mode;
 use crate::short::{ShortRun, operand};
+use catalog::TableEntry;
 use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Step, WantedKeys};
 use planner::expr::Expr;
 use planner::keys::{self, BoundValues};
@@ -117,9 +118,10 @@ pub(crate) fn points(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Out
         return self::range(range, run);
     }
     let ShortRun { plan, params, session, context, consumer, .. } = run;
-    let Some(ranges) = exact_ranges(range, plan, params, &*context) else { return Ok(None) };
-    let keys: Vec<&[u8]> = ranges.iter().map(|range| range.lower.as_slice()).collect();
-    let table = &plan.tables[range.table as usize].storage;
+    let TableEntry { def, storage: table, .. } = &*plan.tables[range.table as usize];
+    let found = keys::whole_keys(def, range.index as usize, &range.spec, &mut Operands { params, zone: &*context });
+    let Some(found) = found else { return Ok(None) };
+    let keys = found.sorted();
     consumer.begin(&plan.columns)?;
     let (mut count, mut from) = (0, 0);
     while from < keys.len() {

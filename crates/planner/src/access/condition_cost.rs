@@ -55,7 +55,10 @@ fn of(e: &Expr) -> f64 {
         ExprKind::Func(..) => CALL_COST,
         _ => 0.0,
     };
-    e.for_each_child(&mut |child| cost += of(child));
+    match &e.kind {
+        ExprKind::InList { operand, list, .. } if list.are_values() => cost += of(operand),
+        _ => e.for_each_child(&mut |child| cost += of(child)),
+    }
     cost
 }
 

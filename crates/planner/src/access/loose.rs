@@ -15,7 +15,9 @@ use crate::explain::parts_used;
 use crate::expr::{Expr, ExprKind, Slot};
 use crate::logical::slots_of;
 use crate::optimize::by_text_only;
-use crate::plan::{Access, Aggregate, AggregateKind, GroupEnds, Groups, Interval, LockMode, Node, PrefixRange, RangeSpec, TableNode};
+use crate::plan::{
+    Access, Aggregate, AggregateKind, GroupEnds, Groups, Interval, LockMode, Node, Points, PrefixRange, RangeSpec, TableNode,
+};
 use crate::ranges::{Ranges, Sargs, comparable_by_key, is_string};
 use crate::switches::Switch;
 use catalog::TableEntry;
@@ -291,7 +293,7 @@ fn within(behind: Option<&Ranges>, infix: usize, asked: &Asked) -> Option<Vec<Ra
     match spec {
         Some(spec) if spec.any.iter().all(is_bounded) => {
             let is_single = spec.any.len() == 1 && spec.any[0].points.iter().all(|points| points.len() == 1);
-            let has_null = |any: &PrefixRange| any.points.get(infix).is_some_and(|points| points.iter().any(|point| point.null_safe));
+            let has_null = |any: &PrefixRange| any.points.get(infix).is_some_and(Points::has_null_safe);
             // NULL and values: the least is none of the ends.
             if asked.nullable && !is_single && spec.any.iter().any(has_null) { None } else { Some(vec![spec]) }
         }

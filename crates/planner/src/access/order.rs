@@ -24,7 +24,7 @@ pub(super) fn sure_points(ranges: &Ranges, relation: &Relation, parts: &[(u32, b
             _ => !is_string(ty) || !matches!(e.kind, ExprKind::Param(_)) || is_string(&e.ty),
         }
     };
-    prefix.points.iter().zip(parts).take_while(|(points, (column, _))| points.iter().all(|p| sure(*column, &p.value))).count()
+    prefix.points.iter().zip(parts).take_while(|(points, (column, _))| points.iter().all(|value| sure(*column, value))).count()
 }
 
 /// Whether reading an index in key order yields the wanted order: `Some(backward)`.

@@ -5,7 +5,7 @@ use crate::bind_expr::literal::fraction_digits;
 use crate::binder::{Binder, Result};
 use crate::charsets;
 use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant, temporal_subquery};
-use crate::expr::{ArithOp, CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
+use crate::expr::{ArithOp, CastTo, CmpOp, ComparedRows, Expr, ExprKind, ListedRows, SubqueryKind};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace};
 use crate::plan::ToldAs;
@@ -204,7 +204,10 @@ impl<'c> Binder<'c> {
             let parts = a.into_iter().zip(b).zip(collations).map(|((x, y), c)| compare_expr(CmpOp::Eq, c, x, y));
             return Ok(logic(ExprKind::And, parts.collect()));
         }
-        Ok(Expr { kind: ExprKind::CompareRows(op, collations, a, b), ty: bool_type(op != CmpOp::NullSafeEq) })
+        Ok(Expr {
+            kind: ExprKind::CompareRows(op, Box::new(ComparedRows { collations, left: a, right: b })),
+            ty: bool_type(op != CmpOp::NullSafeEq),
+        })
     }
 
     /// Two operands with what was written: a text beside a column of whole numbers or of decimals as the number that it says.
@@ -306,11 +309,17 @@ impl<'c> Binder<'c> {
                 numbered.push(numbers);
             }
             let rows = numbered;
-            return Ok(Expr { kind: ExprKind::InRows { operand, list: rows, negated, collations }, ty: bool_type(true) });
+            return Ok(Expr {
+                kind: ExprKind::InRows(Box::new(ListedRows { operand, list: rows, negated, collations })),
+                ty: bool_type(true),
+            });
         }
         let written_operand = operand;
         let mut operand = self.expr(operand)?;
         let mut items = self.exprs(written)?;
+        if is_whole_column(&operand) && items.iter().zip(written).all(|(e, of)| is_whole_number(e, of)) {
+            return self.in_whole_numbers(operand, items, negated);
+        }
         if operand.ty.kind == TypeKind::Json {
             items.iter_mut().zip(written).for_each(|(item, of)| replace(item, |e| self.document_operand(e, of)));
         }
@@ -351,6 +360,15 @@ impl<'c> Binder<'c> {
         }
         self.tell_of_list(first_told, list.len());
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list: list.into(), negated, collation }, ty: bool_type(null) })
+    }
+
+    /// A column of whole numbers in a list of such that stand ready, which may be long: nothing of it is converted, or told of.
+    fn in_whole_numbers(&mut self, operand: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
+        // As `number_constant` notes them: a client may bind a text.
+        self.exact_params.extend(list.iter().filter_map(|e| if let ExprKind::Param(n) = e.kind { Some((n, false)) } else { None }));
+        let collation = self.collation_for(&[&operand], " IN ")?;
+        let ty = bool_type(operand.ty.nullable || list.iter().any(|e| e.ty.nullable));
+        Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list: list.into(), negated, collation }, ty })
     }
 
     pub(super) fn escape(&mut self, escape: Option<&ast::Expr<'_>>) -> Result<Option<char>> {
@@ -413,7 +431,8 @@ impl<'c> Binder<'c> {
             values.for_each(|e| replace(e, |e| charsets::text_of_bytes(e, ty.collation)));
         }
         ty.nullable |= otherwise.is_none();
-        let kind = ExprKind::Case { operand: operand.map(Box::new), branches, otherwise: otherwise.map(Box::new), collation };
+        let kind =
+            ExprKind::Case { operand: operand.map(Box::new), branches: branches.into(), otherwise: otherwise.map(Box::new), collation };
         Ok(Expr { kind, ty })
     }
 
@@ -474,6 +493,16 @@ fn members_beside_numbers(a: Expr, b: Expr) -> (Expr, Expr) {
         (true, false) => (a, member_number(b)),
         _ => (a, b),
     }
+}
+
+/// Whether it is a column of whole numbers.
+fn is_whole_column(e: &Expr) -> bool {
+    matches!(e.kind, ExprKind::Slot(_)) && e.ty.kind.is_integer()
+}
+
+/// Whether it is a whole number that stands ready, and is written as one.
+fn is_whole_number(e: &Expr, written: &ast::Expr<'_>) -> bool {
+    e.is_value() && e.ty.kind.is_integer() && matches!(written.kind, ast::ExprKind::Param(_) | ast::ExprKind::Literal(_))
 }
 
 fn arithmetic_op(op: ast::BinaryOp) -> Option<ArithOp> {

@@ -364,7 +364,7 @@ impl<'p> Writer<'p> {
             let length: u64 = used.iter().map(|p| key_bytes(&def.columns[p.column].ty, p.prefix_chars)).sum();
             members.push(("key_length", text(length.to_string())));
             if let (Some(spec), "const" | "eq_ref" | "ref") = (spec, access) {
-                let refs = spec.any[0].points.iter().map(|p| text(self.reference(&p[0].value))).collect();
+                let refs = spec.any[0].points.iter().map(|p| text(self.reference(&p[0]))).collect();
                 members.push(("ref", Json::Array(refs)));
             }
         }

@@ -142,7 +142,7 @@ impl<'p> Walk<'p> {
                 return format!("{what} on {} using {name} over {}", t.alias, ranges.joined(LINE_RANGES_MAX));
             }
         };
-        let points = || spec.any[0].points.iter().map(|values| &values[0].value);
+        let points = || spec.any[0].points.iter().map(|values| &values[0]);
         let equal = |(part, value): (&KeyPart, &Expr)| format!("{} = {}", column(def, part), self.names.text(value, false));
         let condition = parts.iter().zip(points()).map(equal).collect::<Vec<_>>().join(", ");
         let line = format!("{what} on {} using {name} ({condition})", t.alias);
@@ -235,7 +235,7 @@ impl<'p> Walk<'p> {
     fn range(&self, def: &TableDef, parts: &[KeyPart], points: &[Points], interval: Option<&Interval>, mut way: usize) -> String {
         let mut bounds = Vec::new();
         for (values, part) in points.iter().zip(parts).rev() {
-            let value = &values[way % values.len()].value;
+            let value = &values[way % values.len()];
             way /= values.len();
             bounds.push(format!("{} = {}", column(def, part), self.names.text(value, false)));
         }

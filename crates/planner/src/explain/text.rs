@@ -1,6 +1,6 @@
 //! Expressions as text, for EXPLAIN: spelled as MySQL prints conditions, with columns by their aliases.
 
-use crate::expr::{Expr, ExprKind, Link, Slot, SubqueryKind};
+use crate::expr::{Expr, ExprKind, Link, ListedRows, Slot, SubqueryKind};
 use crate::func::Family;
 use crate::plan::{Aggregate, AggregateKind, Body, InsertSource, Named, Node, Plan, Query, SortKey};
 use crate::window::{Window, WindowCall, WindowFunction};
@@ -290,11 +290,11 @@ impl Names {
             ExprKind::Neg(a) => self.call("-", [&**a].into_iter(), quoted, out),
             ExprKind::BitNot(a) => self.call("~", [&**a].into_iter(), quoted, out),
             ExprKind::Compare(op, _, a, b) => two(a, op.symbol(), b, out),
-            ExprKind::CompareRows(op, _, a, b) => {
+            ExprKind::CompareRows(op, rows) => {
                 out.push('(');
-                self.list(a.iter(), ",", quoted, out);
+                self.list(rows.left.iter(), ",", quoted, out);
                 out.push_str(op.symbol());
-                self.list(b.iter(), ",", quoted, out);
+                self.list(rows.right.iter(), ",", quoted, out);
                 out.push(')');
             }
             ExprKind::And(list) => self.list(list.iter(), " and ", quoted, out),
@@ -332,7 +332,8 @@ impl Names {
                 self.list(list.iter(), ",", quoted, out);
                 out.push(')');
             }
-            ExprKind::InRows { operand, list, negated, .. } => {
+            ExprKind::InRows(rows) => {
+                let ListedRows { operand, list, negated, .. } = &**rows;
                 out.push('(');
                 self.list(operand.iter(), ",", quoted, out);
                 out.push_str(if *negated { " not in (" } else { " in (" });

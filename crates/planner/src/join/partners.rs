@@ -138,8 +138,8 @@ impl Binder<'_> {
         let Source::Base(table) = relation.source else { return None };
         let [prefix] = ranges.spec.any.as_slice() else { return None };
         let ([points], None) = (prefix.points.as_slice(), &prefix.interval) else { return None };
-        let [point] = &**points else { return None };
-        let ExprKind::Slot(key) = point.value.kind else { return None };
+        let [value] = &**points else { return None };
+        let ExprKind::Slot(key) = value.kind else { return None };
         let part = self.tables[table as usize].def.indexes[index_no as usize].parts.first()?;
         Some((relation.slots[part.column]?, key))
     }

@@ -1,7 +1,7 @@
 //! How a table is read: its access method, the ranges of its index, what is locked.
 
 use crate::explain::parts_used;
-use crate::expr::{Expr, Slot};
+use crate::expr::{Expr, Listed, Slot};
 use catalog::VirtualTableDef;
 use record::KeyRestore;
 use std::ops::{Deref, Range};
@@ -285,7 +285,7 @@ impl RangeSpec {
     /// The bounds.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         self.any.iter().flat_map(|prefix| {
-            let points = prefix.points.iter().flatten().map(|point| &point.value);
+            let points = prefix.points.iter().flatten();
             let intervals = prefix.interval.iter().flat_map(|interval| {
                 let bounds = interval.low.iter().chain(&interval.high).map(|(bound, _)| bound);
                 bounds.chain(interval.like.iter().map(|(pattern, _)| pattern)).chain(&interval.except)
@@ -311,46 +311,70 @@ impl PrefixRange {
     }
 }
 
-/// The values that an index part may have, in one place for all who ask for them: a list may be long.
+/// The values that an index part may have: the list of the condition that says so, where one does.
 #[derive(Clone, Debug)]
-pub struct Points(Arc<[Point]>);
+pub struct Points {
+    values: Listed,
+    /// Of which of them NULL is a value (IS NULL, `<=>`), where it is of any; else NULL matches nothing.
+    null_safe: Option<Arc<[bool]>>,
+}
+
+impl Points {
+    /// One value.
+    pub fn one(value: Expr, null_safe: bool) -> Points {
+        Points { values: value.into(), null_safe: null_safe.then(|| Arc::from([true])) }
+    }
+
+    /// Those of several, one after the other.
+    pub(crate) fn joined<'p>(all: impl Iterator<Item = &'p Points> + Clone) -> Points {
+        let values = all.clone().flatten().cloned().collect();
+        let flags = || all.clone().flat_map(|points| (0..points.len()).map(|at| points.is_null_safe(at)));
+        Points { values, null_safe: flags().any(|flag| flag).then(|| flags().collect()) }
+    }
+
+    /// Every so many-th of them.
+    pub(crate) fn thinned(&self, step: usize) -> Points {
+        let values = self.values.iter().step_by(step).cloned().collect();
+        Points { values, null_safe: self.null_safe.as_ref().map(|flags| flags.iter().step_by(step).copied().collect()) }
+    }
+
+    /// Whether NULL is a value of the one at this place.
+    pub fn is_null_safe(&self, at: usize) -> bool {
+        self.null_safe.as_ref().is_some_and(|flags| flags.get(at) == Some(&true))
+    }
+
+    /// Whether NULL is a value of any.
+    pub fn has_null_safe(&self) -> bool {
+        self.null_safe.is_some()
+    }
+
+    /// Whether all are literals and parameters.
+    pub fn are_values(&self) -> bool {
+        self.values.are_values()
+    }
+}
 
 impl Deref for Points {
-    type Target = [Point];
+    type Target = [Expr];
 
-    fn deref(&self) -> &[Point] {
-        &self.0
+    fn deref(&self) -> &[Expr] {
+        &self.values
     }
 }
 
-impl From<Point> for Points {
-    fn from(point: Point) -> Points {
-        Points(Arc::new([point]))
-    }
-}
-
-impl FromIterator<Point> for Points {
-    fn from_iter<I: IntoIterator<Item = Point>>(points: I) -> Points {
-        Points(points.into_iter().collect())
+impl From<Listed> for Points {
+    fn from(values: Listed) -> Points {
+        Points { values, null_safe: None }
     }
 }
 
 impl<'p> IntoIterator for &'p Points {
-    type Item = &'p Point;
-    type IntoIter = std::slice::Iter<'p, Point>;
+    type Item = &'p Expr;
+    type IntoIter = std::slice::Iter<'p, Expr>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
+        self.values.iter()
     }
-}
-
-/// A value an index part may have.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Value.
-    pub value: Expr,
-    /// NULL is a value (IS NULL, `<=>`); else NULL matches nothing.
-    pub null_safe: bool,
 }
 
 /// Bounds on one index part; the tightest of each side counts.
