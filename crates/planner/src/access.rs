@@ -73,6 +73,11 @@ impl Path {
         };
         seeks * PROBE_SEEK + rows * each
     }
+
+    /// Whether the first row that its ranges lead to passes, where they come out exact.
+    pub fn tests_nothing(&self) -> bool {
+        self.ranges.as_ref().is_some_and(|ranges| ranges.left.iter().all(|left| *left))
+    }
 }
 
 /// A way to read a table.

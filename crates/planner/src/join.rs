@@ -42,7 +42,8 @@ const BUILD_COST: f64 = 2.0;
 /// Cost of probing it.
 const PROBE_COST: f64 = 1.5;
 
-/// A semi or anti join whose left rows have more partners than this looks them up one by one, and stops at the first that passes; fewer are read together.
+/// A semi or anti join whose left rows have more partners than this, of which something is tested, looks them up one by one, and stops at the first that passes;
+/// fewer are read together.
 pub const PARTNERS_TOGETHER_MAX: f64 = 64.0;
 
 /// Relations that are inner-joined, with what hangs on them by outer, semi and anti joins.

@@ -513,12 +513,15 @@ fn is_silent(expr: &Expr, scope: &dyn Scope) -> bool {
     }
 }
 
-/// Whether a value that a column of this type is compared with is there without being computed. Of texts that are compared with texts nothing is ever told: they may
-/// be another table's.
+/// Whether a value that a column of this type is compared with is there without being computed. Of texts that are compared with texts, and of whole numbers with such,
+/// nothing is ever told: they may be another table's.
 fn stands_ready(column: &ColumnType, value: &Expr, scope: &dyn Scope) -> bool {
     match value.kind {
         ExprKind::Literal(_) | ExprKind::Param(_) => true,
-        ExprKind::Slot(slot) => scope.column_of(slot).is_none() && is_string(column) && is_string(&value.ty),
+        ExprKind::Slot(slot) => {
+            let are = |is: fn(&ColumnType) -> bool| is(column) && is(&value.ty);
+            scope.column_of(slot).is_none() && (are(is_string) || are(|ty| ty.kind.is_integer()))
+        }
         _ => false,
     }
 }

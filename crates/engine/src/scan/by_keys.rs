@@ -29,6 +29,8 @@ pub struct WantedKeys<'k> {
     pub keys: &'k [&'k [u8]],
     /// They are whole keys of the primary index: at most one row has each.
     pub whole: bool,
+    /// Of each key one row is enough: the first, where rows are not fetched behind entries.
+    pub first: bool,
     /// What puts the wanted columns back from the index's entries, if those have them all.
     pub restore: Option<&'k KeyRestore>,
 }
@@ -60,11 +62,11 @@ impl Session {
         }
         match (index_no, wanted.restore) {
             (0, _) if wanted.whole => self.whole_keys(table, wanted.keys, |no, row| Ok(f(FoundKey { key: no, no }, row))),
-            (0, _) => self.primary_keys(table, wanted.keys, &mut f),
+            (0, _) => self.primary_keys(table, wanted, &mut f),
             (_, Some(restore)) => {
                 let mut buffers = std::mem::take(&mut self.buffers.covered);
                 restore.begin(&mut buffers.row);
-                let result = self.covered_keys(table, index_no, wanted.keys, restore, &mut buffers, &mut f);
+                let result = self.covered_keys(table, index_no, wanted, restore, &mut buffers, &mut f);
                 self.buffers.covered = buffers;
                 result
             }
@@ -93,21 +95,23 @@ impl Session {
     }
 
     /// Rows of the primary index by beginnings of keys.
-    fn primary_keys(&mut self, table: &Arc<Table>, keys: &[&[u8]], f: &mut impl FnMut(FoundKey, RowRef<'_>) -> Step) -> Result<bool> {
+    fn primary_keys(
+        &mut self,
+        table: &Arc<Table>,
+        wanted: WantedKeys<'_>,
+        f: &mut impl FnMut(FoundKey, RowRef<'_>) -> Step,
+    ) -> Result<bool> {
         let Session { engine, view, running, buffers, cancel, .. } = self;
         let mut cursor = table.primary().tree.cursor();
-        let mut no = 0;
-        for (key, wanted) in keys.iter().enumerate() {
-            let all = scan_onward(&mut cursor, wanted, cancel, |_, stored| {
+        let mut progress = Progress::new(wanted.first);
+        for (key, wanted) in wanted.keys.iter().enumerate() {
+            scan_onward(&mut cursor, wanted, cancel, |_, stored| {
                 match visible(&engine.undo, view, running.id, stored, &mut buffers.version)? {
                     None => Ok(Step::Continue),
-                    Some(version) => {
-                        no += 1;
-                        engine.with_full_row(table, version, |row| f(FoundKey { key, no: no - 1 }, row))
-                    }
+                    Some(version) => engine.with_full_row(table, version, |row| progress.show(key, row, f)),
                 }
             })?;
-            if !all {
+            if progress.stopped {
                 return Ok(false);
             }
         }
@@ -119,7 +123,7 @@ impl Session {
         &mut self,
         table: &Arc<Table>,
         index_no: usize,
-        keys: &[&[u8]],
+        wanted: WantedKeys<'_>,
         restore: &KeyRestore,
         buffers: &mut Buffers,
         f: &mut impl FnMut(FoundKey, RowRef<'_>) -> Step,
@@ -127,13 +131,10 @@ impl Session {
         let tree = &table.indexes[index_no].tree;
         let Buffers { key: whole, row: restored, .. } = buffers;
         let mut cursor = tree.cursor();
-        let mut no = 0;
-        for (key, wanted) in keys.iter().enumerate() {
+        let mut progress = Progress::new(wanted.first);
+        for (key, wanted) in wanted.keys.iter().enumerate() {
             let upper = after_prefix(wanted);
-            let mut show = |row: RowRef<'_>| {
-                no += 1;
-                f(FoundKey { key, no: no - 1 }, row)
-            };
+            let mut show = |row: RowRef<'_>| progress.show(key, row, f);
             cursor.seek_onward(wanted)?;
             while cursor.valid() {
                 if self.cancel.is_cancelled() {
@@ -143,18 +144,18 @@ impl Session {
                     let rest = KeyRange { lower: cursor.key().to_vec(), upper };
                     drop(cursor);
                     let mut scan = self.scan(table, index_no, rest, Direction::Forward, Read::Snapshot)?;
-                    if scan.for_each_covered(restore, |row, _| show(row))? {
-                        return Ok(false);
-                    }
+                    scan.for_each_covered(restore, |row, _| show(row))?;
                     cursor = tree.cursor();
                     break;
                 }
                 let visit = |entry: KeyRef<'_>, value: &[u8]| report(entry, value, restore, whole, restored, &mut |row, _| show(row));
                 match scan_leaf(&mut cursor, Direction::Forward, upper_bound(&upper), visit)? {
-                    Scanned::Stopped => return Ok(false),
-                    Scanned::EndOfRange => break,
+                    Scanned::Stopped | Scanned::EndOfRange => break,
                     Scanned::NextLeaf => {}
                 }
+            }
+            if progress.stopped {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -216,6 +217,30 @@ impl Session {
             }
         }
         Ok(true)
+    }
+}
+
+/// What has been shown of the keys.
+struct Progress {
+    /// Rows so far.
+    count: usize,
+    /// One row of each key is enough.
+    first: bool,
+    /// Whoever is shown them wants no more.
+    stopped: bool,
+}
+
+impl Progress {
+    fn new(first: bool) -> Progress {
+        Progress { count: 0, first, stopped: false }
+    }
+
+    /// Shows a row; whether the key goes on.
+    fn show(&mut self, key: usize, row: RowRef<'_>, f: &mut impl FnMut(FoundKey, RowRef<'_>) -> Step) -> Step {
+        let step = f(FoundKey { key, no: self.count }, row);
+        self.count += 1;
+        self.stopped |= step == Step::Stop;
+        if self.first { Step::Stop } else { step }
     }
 }
 

@@ -80,13 +80,19 @@ fn many_keys_at_once_show_what_a_scan_for_each_shows() {
         keys.dedup();
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let restore = (index_no == 1 && r.below(2) == 0).then_some(&restore);
-        let wanted = WantedKeys { keys: &keys, whole: index_no == 0 && r.below(2) == 0, restore };
+        let wanted = WantedKeys { keys: &keys, whole: index_no == 0 && r.below(2) == 0, first: false, restore };
         let expect = one_by_one(&f, session, index_no, wanted);
         assert_eq!(together(&f, session, index_no, wanted, usize::MAX).as_ref(), Some(&expect));
         if !expect.is_empty() {
             assert_eq!(together(&f, session, index_no, wanted, expect.len().div_ceil(2)), None, "stopped early");
         }
         shown += expect.len();
+        // One row of each key: the first, but behind entries that do not cover.
+        let mut first = together(&f, session, index_no, WantedKeys { first: true, ..wanted }, usize::MAX).unwrap();
+        first.dedup_by_key(|row| row.0);
+        let mut expect_first = expect;
+        expect_first.dedup_by_key(|row| row.0);
+        assert_eq!(first, expect_first);
     }
     assert!(shown > 1000, "{shown} rows");
 }
@@ -102,12 +108,29 @@ fn what_begins_all_keys_shows_all_rows_until_there_are_too_many() {
     let mut s = f.session();
     let everything: [&[u8]; 1] = [&[]];
     let mut count = |index_no: usize, restore: Option<&KeyRestore>| {
-        let wanted = WantedKeys { keys: &everything, whole: false, restore };
+        let wanted = WantedKeys { keys: &everything, whole: false, first: false, restore };
         together(&f, &mut s, index_no, wanted, usize::MAX).map(|rows| rows.len())
     };
     assert_eq!(count(0, None), Some(4097));
     assert_eq!(count(1, Some(&f.restore(1, [0, 1]))), Some(4097));
     assert_eq!(count(1, None), None, "too many entries to be held");
+}
+
+#[test]
+fn one_row_of_a_key_is_shown_where_one_is_enough() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    for id in 0..300 {
+        f.insert(&mut s, id, id / 100, "", None).unwrap();
+    }
+    s.commit().unwrap();
+    let mut s = f.session();
+    let int_type = ColumnType::int().not_null();
+    let keys = [encoded(&int_type, 0), encoded(&int_type, 1), encoded(&int_type, 2)];
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let restore = f.restore(1, [0, 1]);
+    let wanted = WantedKeys { keys: &keys, whole: false, first: true, restore: Some(&restore) };
+    assert_eq!(together(&f, &mut s, 1, wanted, usize::MAX), Some(vec![(0, 0, 0), (1, 100, 1), (2, 200, 2)]));
 }
 
 #[test]
@@ -121,7 +144,7 @@ fn a_killed_statement_looks_for_no_more_keys() {
     s.cancel().cancel(1);
     let key = f.key(1);
     for (index_no, whole) in [(0, true), (0, false), (1, false)] {
-        let wanted = WantedKeys { keys: &[&key], whole, restore: None };
+        let wanted = WantedKeys { keys: &[&key], whole, first: false, restore: None };
         let found = s.for_each_of_keys(&f.table, index_no, wanted, |_, _| Step::Continue);
         assert!(matches!(found, Err(Error::Killed)), "{index_no} {whole}");
     }

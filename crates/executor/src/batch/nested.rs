@@ -8,6 +8,8 @@
 //! 1. Only keys that stand ready (columns, constants) are looked up here, so that looking neither warns nor fails for a row that nobody asks for.
 //! 2. Pairs come in the order of the left rows, and for each in the order of the index: as row by row.
 //! 3. What a key cannot say exactly widens the range; the table's filter has all conditions. What keys do say exactly is not tested ([`TableNode::reading`]).
+//! 4. A semi or anti join reads one row of a key where nothing is tested of it. Where something is, a key is left once a row has passed, which is asked
+//!    after a few rows ([`Lookup::is_decided`]), or, where many keys are looked up together, not asked.
 
 mod left;
 mod one_by_one;
@@ -28,7 +30,7 @@ use planner::expr::{Expr, ExprKind};
 use planner::keys::{Fit, fit};
 use planner::plan::{Access, JoinKind, KeyBatches, LockMode, Node, PrefixRange, TableNode};
 use record::KeyPart;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use types::{ColumnType, Value};
 
 /// Rows that a range of each left row is expected to have at least, for chunks of their own.
@@ -45,6 +47,20 @@ struct Lookup<'a> {
     parts: Vec<(&'a Expr, bool, &'a ColumnType, &'a KeyPart)>,
     /// Most left rows whose keys are looked up together: fewer once they were too many.
     rows_together: Cell<usize>,
+    /// Of a semi or anti join: the left rows of the chunk that have a partner.
+    matched: Option<RefCell<Vec<bool>>>,
+}
+
+impl Lookup<'_> {
+    /// Whether one row of each key is enough, which says all that is asked for (`exact`) or less.
+    fn takes_first(&self, exact: bool) -> bool {
+        self.matched.is_some() && self.node.reading(exact).filter.is_none()
+    }
+
+    /// Whether no further row of a left row's key can tell more.
+    fn is_decided(&self, row: u16) -> bool {
+        self.matched.as_ref().is_some_and(|matched| matched.borrow().get(usize::from(row)) == Some(&true))
+    }
 }
 
 /// Rows that each left row is expected to find at least, for chunks although the left rows come one by one: what is joined next gets many.
@@ -83,7 +99,8 @@ impl<'a> Exec<'a> {
         let kinds = match kind {
             JoinKind::Inner => on.is_none(),
             JoinKind::Semi | JoinKind::Anti => {
-                on.is_none() && table.rows <= PARTNERS_TOGETHER_MAX && table.filter.as_ref().is_none_or(harmless::is_harmless)
+                let reads_few = table.rows <= PARTNERS_TOGETHER_MAX || table.reading(true).filter.is_none();
+                on.is_none() && reads_few && table.filter.as_ref().is_none_or(harmless::is_harmless)
             }
             JoinKind::Left => on.is_none() && table.filter.as_ref().is_none_or(harmless::is_harmless),
         };
@@ -126,7 +143,7 @@ impl<'a> Exec<'a> {
         })
     }
 
-    fn lookup_of(&self, node: &'a TableNode) -> Option<Lookup<'a>> {
+    fn lookup_of(&self, node: &'a TableNode, kind: JoinKind) -> Option<Lookup<'a>> {
         let Access::Index { index, backward, unique, .. } = &node.access else { return None };
         let plan = self.plan;
         let def = &plan.tables[node.table as usize].def;
@@ -139,7 +156,8 @@ impl<'a> Exec<'a> {
         let whole = parts.len() == prefix.points.len() && parts.iter().all(|(_, _, _, part)| part.prefix_chars.is_none());
         let unique = *unique && index_no == 0 && whole && parts.len() == def.indexes[0].parts.len();
         let rows_together = Cell::new(if *backward { 0 } else { together::rows_max(node.key_batches) });
-        Some(Lookup { node, index_no, backward: *backward, unique, parts, rows_together })
+        let matched = matches!(kind, JoinKind::Semi | JoinKind::Anti).then(RefCell::default);
+        Some(Lookup { node, index_no, backward: *backward, unique, parts, rows_together, matched })
     }
 
     /// Runs a nested loop that [`Exec::nests_by_batch`].
@@ -150,7 +168,7 @@ impl<'a> Exec<'a> {
         if self.scans_for_each(node) {
             return self.scan_for_each(outer, inner, sink);
         }
-        let lookup = self.lookup_of(table).ok_or_else(|| internal("no key"))?;
+        let lookup = self.lookup_of(table, *kind).ok_or_else(|| internal("no key"))?;
         match kind {
             JoinKind::Inner => self.run_batches(outer, &mut |x, chunk| {
                 x.pairs_by_key(&lookup, chunk, &mut |x, _, pairs, filter| match filter {
@@ -161,16 +179,18 @@ impl<'a> Exec<'a> {
             JoinKind::Left => self.run_batches(outer, &mut |x, chunk| x.left_by_key(&lookup, chunk, sink)),
             JoinKind::Semi | JoinKind::Anti => {
                 let semi = *kind == JoinKind::Semi;
-                let mut matched: Vec<bool> = Vec::new();
+                let matched = lookup.matched.as_ref().ok_or_else(|| internal("not a semi or anti join"))?;
                 self.run_batches(outer, &mut |x, chunk| {
-                    matched.clear();
-                    matched.resize(chunk.len(), false);
+                    matched.borrow_mut().clear();
+                    matched.borrow_mut().resize(chunk.len(), false);
                     x.pairs_by_key(&lookup, chunk, &mut |x, left, pairs, filter| {
                         let passing = x.passing(filter, pairs)?;
+                        let mut matched = matched.borrow_mut();
                         left.iter().zip(passing).for_each(|(row, passes)| matched[usize::from(*row)] |= passes);
                         Ok(Flow::Continue)
                     })?;
-                    let kept: Vec<u16> = chunk.rows().iter().copied().filter(|row| matched[usize::from(*row)] == semi).collect();
+                    let is_kept = |row: &u16| lookup.is_decided(*row) == semi;
+                    let kept: Vec<u16> = chunk.rows().iter().copied().filter(is_kept).collect();
                     if kept.is_empty() {
                         return Ok(Flow::Continue);
                     }

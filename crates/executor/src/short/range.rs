@@ -127,7 +127,7 @@ pub(crate) fn points(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Out
     while from < keys.len() {
         let round = &keys[from..keys.len().min(from + ROUND_ROWS as usize)];
         let (mut looked, mut found, mut outcome) = (round.len(), 0, Ok(false));
-        let wanted = WantedKeys { keys: round, whole: true, restore: None };
+        let wanted = WantedKeys { keys: round, whole: true, first: false, restore: None };
         session.for_each_of_keys(table, range.index as usize, wanted, |place, row| {
             found += 1;
             outcome = consumer.record(row, &range.columns);

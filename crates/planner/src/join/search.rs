@@ -132,7 +132,11 @@ impl Search<'_, '_> {
         let join = self.group.items[item].join;
         let per_row = match path {
             Some(path) if is_keyed => {
-                let read = if matches!(join, JoinKind::Semi | JoinKind::Anti) { rows_until_found(path.rows, each) } else { path.rows };
+                let read = match join {
+                    JoinKind::Semi | JoinKind::Anti if path.tests_nothing() => path.rows.min(1.0),
+                    JoinKind::Semi | JoinKind::Anti => rows_until_found(path.rows, each),
+                    JoinKind::Inner | JoinKind::Left => path.rows,
+                };
                 let per_row = if read < path.rows { per_row * read / path.rows } else { per_row };
                 if rows > FEW_ROWS { per_row.max(path.probe_cost(read)) } else { per_row }
             }

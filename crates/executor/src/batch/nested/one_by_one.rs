@@ -13,6 +13,10 @@ use planner::plan::Reading;
 use record::RowRef;
 use std::sync::Arc;
 
+/// Rows of a key after which a semi or anti join asks whether one has passed, and how many times as many it is each time.
+const ASKED_MIN: usize = 64;
+const ASKED_TIMES: usize = 4;
+
 /// Pairs that were found and are not passed on yet.
 struct Pairs<'p, 'a> {
     lookup: &'p Lookup<'a>,
@@ -154,6 +158,8 @@ impl<'a> Exec<'a> {
     fn pairs_of_range(&mut self, pairs: &mut Pairs<'_, 'a>, row: u16, key: &[u8], pass: Pass<'_, 'a>) -> Result<Flow> {
         let lookup = pairs.lookup;
         let direction = if lookup.backward { Direction::Backward } else { Direction::Forward };
+        let first = lookup.takes_first(pairs.exact);
+        let mut asked_after = if lookup.matched.is_some() { ASKED_MIN } else { usize::MAX };
         let mut state = None;
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
@@ -174,7 +180,8 @@ impl<'a> Exec<'a> {
                     }
                 }
                 left.push(row);
-                if left.len() >= *rows_max || *bytes >= *bytes_max { Step::Stop } else { Step::Continue }
+                let is_enough = first || left.len() - before >= asked_after;
+                if is_enough || left.len() >= *rows_max || *bytes >= *bytes_max { Step::Stop } else { Step::Continue }
             };
             let more = scan.for_each_with(reading.cover, visit)?;
             scan.count(left.len() - before, !more);
@@ -182,12 +189,16 @@ impl<'a> Exec<'a> {
             if let Some(error) = failed {
                 return Err(error.into());
             }
-            if !more {
-                return Ok(Flow::Continue);
+            if !more || first {
+                return if pairs.is_full() { self.pass_found_pairs(pairs, pass) } else { Ok(Flow::Continue) };
             }
             if self.pass_found_pairs(pairs, pass)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
+            if lookup.is_decided(row) {
+                return Ok(Flow::Continue);
+            }
+            asked_after = asked_after.saturating_mul(ASKED_TIMES);
         }
     }
 

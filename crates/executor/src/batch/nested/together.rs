@@ -186,8 +186,9 @@ impl<'a> Exec<'a> {
         let bytes_max = self.chunk_bytes_max();
         let row_bytes = VALUE_BYTES * (1 + readers.len());
         batch.sort();
+        let first = lookup.takes_first(true);
         let keys: Vec<&[u8]> = batch.firsts.iter().map(|asker| batch.key(*asker)).collect();
-        let wanted = WantedKeys { keys: &keys, whole: lookup.unique, restore: reading.cover };
+        let wanted = WantedKeys { keys: &keys, whole: lookup.unique, first, restore: reading.cover };
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         let (mut bytes, mut failed) = (0, None);
         let columns = right.columns_mut();
@@ -210,7 +211,7 @@ impl<'a> Exec<'a> {
             return Err(error.into());
         }
         self.count_calls(HandlerCall::ReadKey, keys.len());
-        if !lookup.unique {
+        if !lookup.unique && !first {
             self.count_calls(HandlerCall::ReadNext, found.rows.len());
         }
         if !all {
