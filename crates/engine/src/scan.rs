@@ -24,8 +24,10 @@ use crate::range::KeyRange;
 use crate::session::Session;
 use crate::table::Table;
 use crate::{Error, Result};
-use btree::{Cursor, KeyRef, KeysAhead, Pace, Seek};
+use btree::{Cursor, KeyRef, KeysAhead, Pace, Scanned, Seek};
+use covered::scan_leaf;
 use record::RowRef;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// Order of a scan.
@@ -210,6 +212,8 @@ pub struct ScanState {
     /// The range before it was cut to begin with a key in its middle.
     pub(crate) uncut: Option<KeyRange>,
     pub(crate) place: Place,
+    /// Entries of a consistent read of a secondary index, and how many of them are dealt with: `place` is behind these.
+    entries: (EntryBatch, usize),
     /// The key that the scan stopped before, if it has locked the gap before it and had nothing of that key: until it goes on, the gap was locked for a wait.
     pub(crate) gap_for_wait: Option<Vec<u8>>,
     /// How far it has come, for the cursor that continues it.
@@ -241,6 +245,7 @@ impl Session {
             direction,
             read,
             place,
+            entries: Default::default(),
             gap_for_wait: None,
             counted: false,
             uncut: None,
@@ -324,6 +329,11 @@ impl<'s> Scan<'s> {
 
     /// Positions a cursor on the next entry to deal with; `false` when there is none.
     pub(crate) fn position(state: &ScanState, cursor: &mut Cursor) -> Result<bool> {
+        Ok(Self::seek(state, cursor)? && state.in_range(cursor.key()))
+    }
+
+    /// The same, but the entry may be behind the range.
+    fn seek(state: &ScanState, cursor: &mut Cursor) -> Result<bool> {
         match (&state.place, state.direction) {
             (Place::End, _) => return Ok(false),
             (Place::Start, Direction::Forward) => cursor.seek(&state.range.lower, Seek::AtOrAfter)?,
@@ -333,18 +343,24 @@ impl<'s> Scan<'s> {
             (Place::After(key), Direction::Backward) => cursor.seek(key, Seek::Before)?,
         };
         cursor.set_pace(state.pace);
-        Ok(cursor.valid() && state.in_range(cursor.key()))
+        Ok(cursor.valid())
     }
 
-    /// Entries of a leaf at a time, then their rows.
+    /// Entries of a leaf at a time, then their rows. Entries whose rows were not asked for stay for the next call: a snapshot is the same then.
     fn secondary(&mut self, f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
-        let mut batch = EntryBatch::default();
+        let (mut batch, mut fetched) = std::mem::take(&mut self.state.entries);
         loop {
-            if !self.next_entries(&table, &mut batch, ENTRIES_PER_BATCH)? {
-                return Ok(false);
+            if fetched == batch.len() {
+                fetched = 0;
+                if !self.next_entries(&table, &mut batch, ENTRIES_PER_BATCH)? {
+                    return Ok(false);
+                }
             }
-            if self.fetch_all(&table, &batch, f)? == Step::Stop {
+            if self.fetch_from(&table, &batch, &mut fetched, f)? == Step::Stop {
+                if fetched < batch.len() {
+                    self.state.entries = (batch, fetched);
+                }
                 return Ok(true);
             }
             if batch.ends_range {
@@ -362,14 +378,28 @@ impl<'s> Scan<'s> {
         batch: &EntryBatch,
         f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step,
     ) -> Result<Step> {
+        self.fetch_from(table, batch, &mut 0, f)
+    }
+
+    /// The same from an entry on, which then is the one behind the last that was reported.
+    fn fetch_from(
+        &mut self,
+        table: &Arc<Table>,
+        batch: &EntryBatch,
+        next: &mut usize,
+        f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Step,
+    ) -> Result<Step> {
         let mut step = Step::Continue;
         let mut last = None;
-        self.state.rows_ahead.begin_next();
-        for no in 0..batch.len() {
+        if *next == 0 {
+            self.state.rows_ahead.begin_next();
+        }
+        for no in *next..batch.len() {
             self.read_rows_ahead(table, batch, no);
             let entry = batch.entry(no);
             step = self.fetch(table, &entry, f)?;
             last = Some(entry.key);
+            *next = no + 1;
             if step == Step::Stop {
                 break;
             }
@@ -387,15 +417,18 @@ impl<'s> Scan<'s> {
         }
         batch.clear();
         let mut cursor = table.indexes[self.state.index_no].tree.cursor();
-        let mut more = Self::position(&self.state, &mut cursor)?;
-        while more && batch.len() < entries_max {
-            let (key, value) = cursor.entry();
-            batch.push(key, value)?;
-            match self.state.direction {
-                Direction::Forward => cursor.next()?,
-                Direction::Backward => cursor.prev()?,
+        // Where the range ends is asked of the leaf.
+        let mut more = Self::seek(&self.state, &mut cursor)?;
+        while more {
+            let take = |entry: KeyRef<'_>, value: &[u8]| {
+                // One is looked at behind those that are taken: whether there are more.
+                if batch.len() == entries_max { Ok(Step::Stop) } else { batch.push(entry, value).map(|()| Step::Continue) }
             };
-            more = cursor.valid() && self.state.in_range(cursor.key());
+            match scan_leaf(&mut cursor, self.state.direction, self.state.end(), take)? {
+                Scanned::Stopped => break,
+                Scanned::EndOfRange => more = false,
+                Scanned::NextLeaf => more = cursor.valid(),
+            }
         }
         self.state.pace = cursor.pace();
         batch.ends_range = !more;
@@ -426,6 +459,14 @@ impl<'s> Scan<'s> {
 }
 
 impl ScanState {
+    #[inline]
+    pub(crate) fn end(&self) -> Bound<&[u8]> {
+        match self.direction {
+            Direction::Forward => self.range.upper_bound(),
+            Direction::Backward => Bound::Included(self.range.lower.as_slice()),
+        }
+    }
+
     #[inline]
     pub(crate) fn in_range(&self, key: &[u8]) -> bool {
         match self.direction {
@@ -514,12 +555,30 @@ impl EntryBatch {
         self.entries.is_empty()
     }
 
-    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let (marked, user, _) = Session::entry_parts(key, value)?;
+    pub(crate) fn push(&mut self, entry: KeyRef<'_>, value: &[u8]) -> Result<()> {
+        let start = self.bytes.len();
+        entry.append_to(&mut self.bytes);
+        self.note(start, value)
+    }
+
+    pub(crate) fn push_key(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
-        self.entries.push((start, start + user.len(), self.bytes.len(), marked));
+        self.note(start, value)
+    }
+
+    /// Notes the entry whose key has been appended.
+    #[inline]
+    fn note(&mut self, start: usize, value: &[u8]) -> Result<()> {
+        let parts = Session::entry_parts(&self.bytes[start..], value).map(|(marked, user, _)| (marked, user.len()));
+        let (marked, user_bytes) = parts.inspect_err(|_| self.bytes.truncate(start))?;
+        self.entries.push((start, start + user_bytes, self.bytes.len(), marked));
         Ok(())
+    }
+
+    /// Bytes of all keys.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
     }
 
     pub(crate) fn entry(&self, no: usize) -> Entry<'_> {

@@ -199,17 +199,13 @@ impl Session {
         key_of: &mut Vec<u32>,
     ) -> Result<bool> {
         let mut cursor = table.indexes[index_no].tree.cursor();
-        let (mut whole, mut bytes) = (Vec::new(), 0);
         for (key, wanted) in keys.iter().enumerate() {
             let all = scan_onward(&mut cursor, wanted, &self.cancel, |entry, value| {
-                whole.clear();
-                entry.append_to(&mut whole);
-                bytes += whole.len();
-                if entries.len() == ENTRIES_MAX || bytes > ENTRY_BYTES_MAX {
+                if entries.len() == ENTRIES_MAX || entries.bytes() > ENTRY_BYTES_MAX {
                     return Ok(Step::Stop);
                 }
                 key_of.push(key as u32);
-                entries.push(&whole, value)?;
+                entries.push(entry, value)?;
                 Ok(Step::Continue)
             })?;
             if !all {

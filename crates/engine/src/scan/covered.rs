@@ -134,10 +134,7 @@ impl Scan<'_> {
         let Buffers { key: whole, row: restored, entries } = buffers;
         entries.clear();
         let direction = self.state.direction;
-        let end = match direction {
-            Direction::Forward => self.state.range.upper_bound(),
-            Direction::Backward => Bound::Included(self.state.range.lower.as_slice()),
-        };
+        let end = self.state.end();
         if self.session.view.sees_all_to(cursor.leaf_txn_max()) {
             return Ok(match scan_leaf(cursor, direction, end, |entry, value| report(entry, value, restore, whole, restored, f))? {
                 Scanned::Stopped => Leaf::Stopped,
@@ -146,10 +143,8 @@ impl Scan<'_> {
             });
         }
         scan_leaf(cursor, direction, end, |entry, value| {
-            whole.clear();
-            entry.append_to(whole);
             let full = entries.len() + 1 >= ENTRIES_PER_BATCH;
-            entries.push(whole, value).map(|()| if full { Step::Stop } else { Step::Continue })
+            entries.push(entry, value).map(|()| if full { Step::Stop } else { Step::Continue })
         })?;
         Ok(if entries.is_empty() { Leaf::End } else { Leaf::Aside })
     }

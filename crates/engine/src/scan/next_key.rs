@@ -152,7 +152,7 @@ impl Scan<'_> {
         let gap_is_new = !locked && self.is_gap_for_wait(key, gap_is_new);
         batch.clear();
         let (key, value) = cursor.entry();
-        batch.push(key, value)?;
+        batch.push_key(key, value)?;
         Ok(Found::Entry { locked, gap_is_new })
     }
 
