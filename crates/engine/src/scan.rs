@@ -490,6 +490,11 @@ impl ScanState {
         Ok(())
     }
 
+    /// The scan goes on elsewhere than behind the entries that it keeps.
+    pub(crate) fn forget_entries(&mut self) {
+        self.entries = Default::default();
+    }
+
     /// The range as it was asked for.
     pub(crate) fn whole_range(&self) -> &KeyRange {
         self.uncut.as_ref().unwrap_or(&self.range)

@@ -94,6 +94,7 @@ impl Scan<'_> {
                 entry
             }
         };
+        self.state.forget_entries();
         self.state.place = Place::After(key);
         Ok(())
     }
