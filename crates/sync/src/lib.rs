@@ -46,6 +46,7 @@ pub mod futex;
 pub mod futex;
 
 pub use crossbeam_utils::CachePadded;
+pub use crossbeam_utils::atomic::AtomicCell;
 pub use event::{Event, SetAtEnd, Signal};
 pub use lane::{lane, leave_lane, take_lane};
 pub use moment::Moment;

@@ -7,8 +7,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Rank {
-    /// Seat of a parked session, which is watched, or gives memory back, under it. Never: any wait.
-    Seat = 5,
     /// Catalogue cache. Never: I/O, lock wait.
     Catalog = 10,
     /// B+tree page (page latches themselves live in `buffer_pool`). Never: lock wait, fsync.

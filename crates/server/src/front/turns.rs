@@ -563,12 +563,19 @@ impl<S: Service> Front<S> {
     /// threads of their own: of those that share threads it lies together already.
     pub fn tidy_parked(&self) {
         let had_their_own = !self.is_crowded();
-        for seats in &self.seats {
-            seats.tidy(|guest| {
-                guest.visitor.channel.rest();
-                guest.session.rest();
-                if had_their_own && guest.session.holds_nothing() {
-                    guest.session.pack();
+        let rest = |guest: &mut Guest<S>| {
+            guest.visitor.channel.rest();
+            guest.session.rest();
+            if had_their_own && guest.session.holds_nothing() {
+                guest.session.pack();
+            }
+        };
+        for (post, seats) in self.seats.iter().enumerate() {
+            seats.tidy(rest, |mut guest| {
+                guest.visitor.channel.expect_more();
+                self.rows.add_engaged(post, guest);
+                if self.posts.take_idle(post) {
+                    seats.poller().call();
                 }
             });
         }

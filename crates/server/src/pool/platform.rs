@@ -1,7 +1,7 @@
 //! What `seats.rs`, `posts.rs`, `late.rs` and `outbox.rs` take from outside, so that their model test can compile them over a model checker.
 
 pub(crate) use std::sync::OnceLock;
-pub(crate) use sync::{Arc, CachePadded, Moment, Mutex, Rank, Signal, atomic};
+pub(crate) use sync::{Arc, AtomicCell, CachePadded, Moment, Mutex, Rank, Signal, atomic};
 
 /// Until when somebody waits who waits for so long. Never in the model, for ever.
 pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> {
@@ -9,7 +9,8 @@ pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> 
 }
 
 /// Whether a bug is planted: never outside the model test, where this function is `models::planted`. The bugs prove that the test would find them:
-/// - `arm_before_sitting`: the socket is watched before the guest is on its seat.
+/// - `sits_without_a_look`: who has laid down a guest does not look whether there was a report meanwhile.
+/// - `report_without_a_second_look`: who leaves a report does not look whether a guest was laid down meanwhile.
 /// - `lost_refusal`: a guest that cannot be watched stays on its seat.
 /// - `seat_of_another`: two guests get one seat.
 /// - `forgotten_report`: a report that finds nobody on its seat is dropped.

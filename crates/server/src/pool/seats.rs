@@ -4,14 +4,16 @@
 //! the guest then: no call of the kernel for each turn. Who parks such a guest must have received all that was there.
 //!
 //! # Why no guest is lost, and none is in two hands
-//! A guest is laid on its seat under the seat's latch, and then its socket is armed, if need be, still under the latch. Arming looks at the socket: what came before is reported as well.
-//! Who gets a report takes the guest from the seat under the latch; nobody else takes guests but who could not arm. If nobody lies there the report stays on the seat, and who would park
-//! the guest next gets it back at once, so that it is served again: what arrived after it had received all is not overlooked. That a client has gone is told together with what it said before,
-//! so that report stays on the seat although the guest was taken. A report that finds the next one on the seat, or none, costs a look in vain.
-//! [`Seats::tidy`] visits guests where they lie, under the latch.
+//! A seat is one word, which is exchanged whole: who takes a guest out of it has it, and nobody else. Who gets a report takes the guest; if nobody lies there it leaves the report on the seat
+//! and looks again. Who parks a guest looks for such a report, has the socket armed, if need be (which looks at the socket: what came before is reported as well), lays the guest down, and looks again
+//! for a report; if there is one it takes the guest back, if that is still there. Of the exchange that lays the guest down and the second look of the report one comes first: if the look does, the
+//! exchange reads what it has written, and so its report is seen; if the exchange does, the look finds the guest. (Acquire and release are enough for that.)
+//! A guest that was taken back, or was not laid down for a report, is served until there is nothing: what arrived after it had received all is not overlooked. That a client has gone is told together with
+//! what it said before, so that report stays on the seat although the guest was taken. A report that finds the next one on the seat, or none, costs a look in vain.
+//! [`Seats::tidy`] takes guests out to visit them, and lays them down like who parks them.
 
-use super::platform::atomic::{AtomicU32, Ordering};
-use super::platform::{Mutex, OnceLock, Rank, planted};
+use super::platform::atomic::{AtomicBool, AtomicU32, Ordering};
+use super::platform::{AtomicCell, Mutex, OnceLock, Rank, planted};
 
 /// Seats are made by so many.
 const CHUNK: usize = 1024;
@@ -60,17 +62,58 @@ pub(crate) enum Kept<G> {
     Spoken(Box<G>),
 }
 
-struct Place<G> {
-    guest: Option<Box<G>>,
-    /// There was a report that the guest has not been served for.
-    spoke: bool,
-    /// The round of tidying in which it was laid down.
-    since: u32,
+struct Seat<G> {
+    guest: AtomicCell<Option<Box<G>>>,
+    /// There was a report that the guest has not been served for. (Released before the guest's word is exchanged, acquired behind that.)
+    spoke: AtomicBool,
+    /// Whether somebody lies here. Relaxed, as are those below: for who counts and who tidies, which may be a moment late.
+    is_taken: AtomicBool,
+    /// The round of tidying in which the guest was laid down.
+    since: AtomicU32,
     /// It was told to rest since.
-    rests: bool,
+    rests: AtomicBool,
 }
 
-type Seat<G> = Mutex<Place<G>>;
+impl<G> Seat<G> {
+    fn new() -> Self {
+        Self {
+            guest: AtomicCell::new(None),
+            spoke: AtomicBool::new(false),
+            is_taken: AtomicBool::new(false),
+            since: AtomicU32::new(0),
+            rests: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes the guest out, if one lies here.
+    fn lift(&self) -> Option<Box<G>> {
+        let guest = self.guest.take()?;
+        self.is_taken.store(false, Ordering::Relaxed);
+        Some(guest)
+    }
+
+    /// Lays a guest down, who may be in other hands when this returns. Given back if there was a report meanwhile.
+    fn lay(&self, guest: Box<G>) -> Result<(), Box<G>> {
+        self.is_taken.store(true, Ordering::Relaxed);
+        self.guest.swap(Some(guest));
+        if !self.spoke.load(Ordering::Acquire) || planted("sits_without_a_look") {
+            return Ok(());
+        }
+        // Who left the report may have found it by its second look.
+        let Some(guest) = self.lift() else { return Ok(()) };
+        self.spoke.store(false, Ordering::Relaxed);
+        Err(guest)
+    }
+
+    /// Whether there was a report; forgotten by that.
+    fn has_spoken(&self) -> bool {
+        let spoke = self.spoke.load(Ordering::Acquire);
+        if spoke {
+            self.spoke.store(false, Ordering::Relaxed);
+        }
+        spoke
+    }
+}
 
 #[derive(Default)]
 struct Unused {
@@ -102,8 +145,7 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
     }
 
     fn at(&self, seat: u32) -> &Seat<G> {
-        let empty = || Mutex::new(Rank::Seat, Place { guest: None, spoke: false, since: 0, rests: false });
-        let chunk = self.chunks[seat as usize / CHUNK].get_or_init(|| (0..CHUNK).map(|_| empty()).collect());
+        let chunk = self.chunks[seat as usize / CHUNK].get_or_init(|| (0..CHUNK).map(|_| Seat::new()).collect());
         &chunk[seat as usize % CHUNK]
     }
 
@@ -129,39 +171,35 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
             return Err(Kept::Unwatched(guest));
         };
         let ticket = *guest.ticket().insert(Ticket { seat, watch });
+        let place = self.at(seat);
+        let spoke = place.has_spoken();
         let arms = watch == Watch::Once || before.is_none_or(|before| before.watch == Watch::Once);
-        if planted("arm_before_sitting") {
-            self.poller.arm(&guest, seat, before.is_some(), watch);
-            self.at(seat).lock().guest = Some(guest);
-            return Ok(());
-        }
-        let mut place = self.at(seat).lock();
-        let spoke = std::mem::take(&mut place.spoke);
-        if !spoke {
-            (place.since, place.rests) = (self.round.load(Ordering::Relaxed), false);
-            let lying = place.guest.insert(guest);
-            if !arms || self.poller.arm(lying, seat, before.is_some(), watch) || planted("lost_refusal") {
-                return Ok(());
+        if spoke || arms && !self.poller.arm(&guest, seat, before.is_some(), watch) && !planted("lost_refusal") {
+            *guest.ticket() = before;
+            if before.is_none() {
+                self.give_back(ticket);
             }
-            // Still under the latch that it was laid down under.
-            let Some(lying) = place.guest.take() else { return Ok(()) };
-            guest = lying;
+            return Err(if spoke { Kept::Spoken(guest) } else { Kept::Unwatched(guest) });
         }
-        drop(place);
-        *guest.ticket() = before;
-        if before.is_none() {
-            self.give_back(ticket);
-        }
-        Err(if spoke { Kept::Spoken(guest) } else { Kept::Unwatched(guest) })
+        place.since.store(self.round.load(Ordering::Relaxed), Ordering::Relaxed);
+        place.rests.store(false, Ordering::Relaxed);
+        place.lay(guest).map_err(Kept::Spoken)
     }
 
     /// The guest on a seat that was reported: its client has spoken, or has gone, for which `gone` stands. `None`: it is being served, or has ended.
     pub(crate) fn take(&self, seat: u32, gone: bool) -> Option<Box<G>> {
-        let mut place = self.at(seat).lock();
-        let guest = place.guest.take();
-        let served_for_it = planted("forgotten_report") || guest.is_some() && (!gone || planted("forgotten_end"));
-        place.spoke |= !served_for_it;
-        guest
+        let place = self.at(seat);
+        let guest = place.lift();
+        if guest.is_some() {
+            if gone && !planted("forgotten_end") {
+                place.spoke.store(true, Ordering::Release);
+            }
+            return guest;
+        }
+        if !planted("forgotten_report") {
+            place.spoke.store(true, Ordering::Release);
+        }
+        if planted("report_without_a_second_look") { None } else { place.lift() }
     }
 
     /// Seats that guests have.
@@ -183,30 +221,44 @@ impl<G: Sits, P: Poller<G>> Seats<G, P> {
         self.unused.lock().free.push(ticket.seat);
     }
 
-    /// How many guests lie here, and how many of them rest; those that are just being moved are not counted.
+    /// How many guests lie here, and how many of them rest.
     pub(crate) fn count(&self) -> (u32, u32) {
         let used = self.unused.lock().next;
-        (0..used).fold((0, 0), |(lying, resting), seat| match self.at(seat).try_lock() {
-            Some(place) if place.guest.is_some() => (lying + 1, resting + u32::from(place.rests)),
-            _ => (lying, resting),
-        })
+        (0..used)
+            .map(|seat| self.at(seat))
+            .filter(|place| place.is_taken.load(Ordering::Relaxed))
+            .fold((0, 0), |(lying, resting), place| (lying + 1, resting + u32::from(place.rests.load(Ordering::Relaxed))))
     }
 
     /// Another round of tidying: those who have lain still for some rounds are told to rest, once. One thread calls this, now and then. (Whose client has spoken stands
-    /// in a row soon, not here: under load it would only make again what it gave back.)
-    pub(crate) fn tidy(&self, rest: impl Fn(&mut G)) {
+    /// in a row soon, not here: under load it would only make again what it gave back.) Whose client speaks meanwhile goes to `spoken`, to be served until there is nothing.
+    pub(crate) fn tidy(&self, rest: impl Fn(&mut G), mut spoken: impl FnMut(Box<G>)) {
         let round = self.round.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let used = self.unused.lock().next;
-        for seat in 0..used {
-            // Who holds the latch lays a guest down or takes it: not a silent one.
-            let Some(mut place) = self.at(seat).try_lock() else { continue };
-            if place.rests || round.wrapping_sub(place.since) < ROUNDS_BEFORE_REST {
+        for place in (0..used).map(|seat| self.at(seat)) {
+            let is_still =
+                || !place.rests.load(Ordering::Relaxed) && round.wrapping_sub(place.since.load(Ordering::Relaxed)) >= ROUNDS_BEFORE_REST;
+            if !place.is_taken.load(Ordering::Relaxed) || !is_still() {
                 continue;
             }
-            if let Some(guest) = &mut place.guest {
-                rest(guest);
-                place.rests = true;
+            let Some(mut guest) = place.lift() else { continue };
+            // It may have been laid down since.
+            if is_still() {
+                rest(&mut guest);
+                place.rests.store(true, Ordering::Relaxed);
+            }
+            if let Err(guest) = place.lay(guest) {
+                spoken(guest);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// With a latch within, a seat would cost four locked instructions a statement where two are enough.
+    #[test]
+    fn a_seat_is_exchanged_without_a_latch() {
+        assert!(sync::AtomicCell::<Option<Box<u64>>>::is_lock_free());
     }
 }
