@@ -1,21 +1,26 @@
 //! A counter spread over padded shards.
 //!
 //! # Invariants
-//! 1. Of the shards below [`OWNED`] each has one thread at most that counts there: it reads and writes, which no other does between, and needs no locked instruction (some twenty
+//! 1. Of the shards behind the first [`SHARED`] each has one thread at most that counts there: it reads and writes, which no other does between, and needs no locked instruction (some twenty
 //!    cycles, three times a statement). Threads that come when all are taken share the others, atomically.
+//!    They take the lowest that is free, and sums pass over what nobody has ever had: each shard is a line of the cache, and there are many counters.
 //! 2. Who takes a shard sees what its last owner counted there: it is given back by a release and taken by an acquire of one word.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use sync::CachePadded;
 
+/// Shards that are shared by threads, which are dealt to them round robin: the first ones.
+const SHARED: usize = 4;
 /// Shards that a thread has for itself.
 const OWNED: usize = 24;
-/// Shards of a counter; the last ones are shared by threads, which are dealt to them round robin.
-pub const SHARDS: usize = OWNED + 8;
+/// Shards of a counter.
+pub const SHARDS: usize = SHARED + OWNED;
 
 /// Which of the owned shards have an owner: bit by bit.
 static TAKEN: AtomicU32 = AtomicU32::new(0);
+/// How many of the owned shards have ever had an owner. Relaxed: raised before anything is counted there.
+static USED: AtomicUsize = AtomicUsize::new(0);
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
 
 /// No shard yet.
@@ -39,7 +44,10 @@ impl Own {
                 return Own(None);
             }
             match TAKEN.compare_exchange_weak(taken, taken | 1 << free, Ordering::Acquire, Ordering::Relaxed) {
-                Ok(_) => return Own(Some(free)),
+                Ok(_) => {
+                    USED.fetch_max(free as usize + 1, Ordering::Relaxed);
+                    return Own(Some(free));
+                }
                 Err(now) => taken = now,
             }
         }
@@ -57,7 +65,7 @@ impl Drop for Own {
 }
 
 fn next_shared() -> usize {
-    OWNED + NEXT_THREAD.fetch_add(1, Ordering::Relaxed) % (SHARDS - OWNED)
+    NEXT_THREAD.fetch_add(1, Ordering::Relaxed) % SHARED
 }
 
 /// Deals the calling thread its shard.
@@ -65,7 +73,7 @@ fn next_shared() -> usize {
 fn deal() -> usize {
     // A thread that is ending has lost its local.
     let own = OWN.try_with(|own| own.0).ok().flatten();
-    let shard = own.map_or_else(next_shared, |own| own as usize);
+    let shard = own.map_or_else(next_shared, |own| SHARED + own as usize);
     SHARD.set(shard);
     shard
 }
@@ -78,11 +86,16 @@ fn add<'a>(cell: impl FnOnce(usize) -> &'a AtomicU64, count: u64) {
         shard => shard,
     };
     let cell = cell(shard);
-    if shard < OWNED {
+    if shard >= SHARED {
         cell.store(cell.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
     } else {
         cell.fetch_add(count, Ordering::Relaxed);
     }
+}
+
+/// How many shards somebody may have counted on.
+fn used() -> usize {
+    SHARED + USED.load(Ordering::Relaxed)
 }
 
 /// A growing count.
@@ -112,7 +125,7 @@ impl Counter {
 
     /// The sum.
     pub fn get(&self) -> u64 {
-        self.shards.iter().map(|shard| shard.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+        self.shards[..used()].iter().map(|shard| shard.load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 }
 
@@ -138,7 +151,7 @@ impl<const N: usize> CounterSet<N> {
 
     /// The sum of a number's counts.
     pub fn get(&self, number: usize) -> u64 {
-        self.shards.iter().map(|shard| shard[number].load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+        self.shards[..used()].iter().map(|shard| shard[number].load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
     }
 }
 
