@@ -17,6 +17,7 @@ pub(crate) const BATCH_FIRST: usize = 16;
 pub(crate) const BATCH_MAX: usize = 512;
 
 /// Where the scan of a range stands between two batches.
+#[allow(clippy::large_enum_variant)] // One for each scan, on the stack of who scans.
 pub(crate) enum Stand {
     /// At its beginning.
     Begins(KeyRange),
