@@ -13,7 +13,7 @@
 //! SQL. Threads, but for `threads.rs`: elsewhere the engine's background work is driven by hand.
 //!
 //! # Start at
-//! [`mod@run`], then `world.rs` for the state of a run, `life.rs` for what lies between two crashes.
+//! [`run()`], then `world.rs` for the state of a run, `life.rs` for what lies between two crashes.
 
 mod branch;
 mod commit;
