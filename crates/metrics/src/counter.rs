@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn an_owned_shard_has_one_owner_and_goes_to_another_behind_it() {
         let own: Vec<Own> = std::iter::repeat_with(Own::take).take_while(|own| own.0.is_some()).collect();
-        assert!(own.len() <= OWNED && Own::take().0.is_none(), "other tests have some");
+        assert!(!own.is_empty() && own.len() <= OWNED, "other tests may have some, for a moment");
         let mut numbers: Vec<_> = own.iter().map(|own| own.0).collect();
         numbers.sort_unstable();
         numbers.dedup();
