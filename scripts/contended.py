@@ -112,37 +112,37 @@ def stacks(maps):
     return found
 
 
-def statements(trace, known, entries):
-    """For each thread (by its stack) its statements: cache line -> (whether it was written, an instruction that touched it)."""
-    threads, thread, entered, instruction = collections.defaultdict(list), None, False, 0
+def accesses(trace, known):
+    """Each instruction and each access to memory in the order of the trace: whether it is the former, its address; of an access the thread whose stack it is in, if any, and whether it writes."""
     known = sorted(known)
-    starts = [first for first, _ in known]
-    lowest, highest = known[0][0], known[-1][1]
+    starts, lowest, highest = [first for first, _ in known], known[0][0], known[-1][1]
     with open(trace) as file:
         next(file)
         for line in file:
             if line[0] == "I":
-                instruction = int(line[3:].partition(",")[0], 16)
-                entered = entered or instruction in entries
-                continue
-            kind = line[1]
-            if kind not in "LSM" or line[0] != " ":
-                continue
-            address = int(line[3:].partition(",")[0], 16)
-            if lowest <= address < highest:
-                at = bisect.bisect(starts, address) - 1
-                if address < known[at][1]:
-                    thread = at
-                    if entered:
-                        entered = False
-                        threads[thread].append({})
-                    continue
-            if thread in threads:
-                seen, cell = threads[thread][-1], address >> 6
-                wrote = kind != "L"
-                before = seen.get(cell)
-                if before is None or wrote and not before[0]:
-                    seen[cell] = (wrote, instruction)
+                yield True, int(line[3:].partition(",")[0], 16), None, False
+            elif line[0] == " " and line[1] in "LSM":
+                address = int(line[3:].partition(",")[0], 16)
+                at = bisect.bisect(starts, address) - 1 if lowest <= address < highest else -1
+                yield False, address, at if at >= 0 and address < known[at][1] else None, line[1] != "L"
+
+
+def statements(trace, known, entries):
+    """For each thread (by its stack) its statements: cache line -> (whether it was written, an instruction that touched it)."""
+    threads, thread, entered, instruction = collections.defaultdict(list), None, False, 0
+    for is_instruction, address, stack, wrote in accesses(trace, known):
+        if is_instruction:
+            instruction, entered = address, entered or address in entries
+        elif stack is not None:
+            thread = stack
+            if entered:
+                entered = False
+                threads[thread].append({})
+        elif thread in threads:
+            seen, cell = threads[thread][-1], address >> 6
+            before = seen.get(cell)
+            if before is None or wrote and not before[0]:
+                seen[cell] = (wrote, instruction)
     # The first of each begins in the middle.
     return sorted((list(served[1:]) for served in threads.values()), key=len, reverse=True)
 

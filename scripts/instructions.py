@@ -8,7 +8,6 @@ in no profile by counts. What is done once in so many microseconds happens at ea
   --functions N      the N dearest functions (40)
 """
 import argparse
-import bisect
 import collections
 import re
 import statistics
@@ -36,28 +35,17 @@ def locked(program):
 
 def counted(trace, known, entries):
     """For each thread its statements: how often each instruction ran."""
-    known = sorted(known)
-    starts, lowest, highest = [first for first, _ in known], known[0][0], known[-1][1]
     threads, ran, entered = collections.defaultdict(list), collections.Counter(), False
-    with open(trace) as file:
-        next(file)
-        for line in file:
-            if line[0] == "I":
-                instruction = int(line[3:].partition(",")[0], 16)
-                entered = entered or instruction in entries
-                ran[instruction] += 1
-                continue
-            if line[0] != " " or line[1] not in "LSM":
-                continue
-            address = int(line[3:].partition(",")[0], 16)
-            at = bisect.bisect(starts, address) - 1 if lowest <= address < highest else -1
-            if at < 0 or address >= known[at][1]:
-                continue
+    for is_instruction, address, stack, _ in contended.accesses(trace, known):
+        if is_instruction:
+            entered = entered or address in entries
+            ran[address] += 1
+        elif stack is not None:
             if entered:
                 entered = False
-                threads[at].append(collections.Counter())
-            if threads[at]:
-                threads[at][-1].update(ran)
+                threads[stack].append(collections.Counter())
+            if threads[stack]:
+                threads[stack][-1].update(ran)
             ran = collections.Counter()
     # The first of each begins in the middle, the last ends there.
     return [statement for served in threads.values() for statement in served[1:-1]]
