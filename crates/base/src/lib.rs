@@ -15,7 +15,7 @@ mod near;
 pub use checksum::{crc32c, crc32c_extend};
 pub use codec::{Malformed, Reader, put_bytes, put_u8, put_u16, put_u32, put_u64, put_varint, varint_len};
 pub use ids::{FrameNo, IndexId, Lsn, PageNo, TableId, TxnId, UndoPtr};
-pub use near::{CACHE_LINE_BYTES, bring_near};
+pub use near::{CACHE_LINE_BYTES, bring_all_near, bring_near};
 
 /// Bytes of a data page.
 pub const PAGE_BYTES: usize = 16 * 1024;

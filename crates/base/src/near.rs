@@ -11,12 +11,32 @@ pub const CACHE_LINE_BYTES: usize = 64;
 /// Asks for the cache line of `things[at]`, and returns at once. Past the end nothing is asked for.
 #[inline(always)]
 pub fn bring_near<T>(things: &[T], at: usize) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
     if let Some(thing) = things.get(at) {
+        ask(std::ptr::from_ref(thing).cast());
+    }
+}
+
+/// Asks for all cache lines of `thing`, and returns at once.
+#[inline(always)]
+pub fn bring_all_near<T>(thing: &T) {
+    let start = std::ptr::from_ref(thing).cast::<u8>();
+    for at in (0..size_of::<T>()).step_by(CACHE_LINE_BYTES) {
+        ask(start.wrapping_add(at));
+    }
+    // Where it does not begin with a line its end may be in another one.
+    if size_of::<T>() > 1 && align_of::<T>() < CACHE_LINE_BYTES {
+        ask(start.wrapping_add(size_of::<T>() - 1));
+    }
+}
+
+#[inline(always)]
+fn ask(address: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch neither faults nor changes memory, whatever the address; this one is of a reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(thing).cast()) };
+        // SAFETY: a prefetch neither faults nor changes memory, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = (things, at);
+    let _ = address;
 }

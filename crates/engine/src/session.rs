@@ -20,7 +20,7 @@ use crate::purge::leavings::Leavings;
 use crate::slots::Slot;
 use crate::write::secondary::EntryMoves;
 use crate::{Error, Result};
-use base::{Lsn, TxnId, UndoPtr};
+use base::{Lsn, TxnId, UndoPtr, bring_all_near};
 use lock_manager::{Asker, Cancel, Owner};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -254,6 +254,19 @@ impl Running {
 }
 
 impl Session {
+    /// Asks the processor's caches for what a statement touches of the session and lies apart from it. It is about to run one, and others have run theirs since its last.
+    #[inline]
+    pub fn bring_near(&self) {
+        bring_all_near(&*self.dependencies);
+        bring_all_near(&*self.view);
+        bring_all_near(&**self.slot);
+        bring_all_near(&*self.owner);
+        bring_all_near(&*self.cancel);
+        bring_all_near(&*self.handler_counts);
+        self.view_slot.bring_near();
+        self.commit_place.bring_near();
+    }
+
     /// Exchanges its buffers for these. Between statements only; nothing in them is of one session rather than another.
     pub fn exchange_buffers(&mut self, buffers: &mut Box<Buffers>) {
         std::mem::swap(&mut self.buffers, buffers);

@@ -137,6 +137,14 @@ impl SharedTables {
         SharedTables { owner: Arc::clone(owner), holds: Vec::new() }
     }
 
+    /// Asks the processor's caches for the list.
+    #[inline]
+    pub fn bring_near(&self) {
+        base::bring_near(&self.holds, 0);
+        base::bring_near(&self.holds, 2);
+        base::bring_near(&self.holds, 4);
+    }
+
     /// Shares a table until [`Self::release`], if nobody is in the way. `spread` tells apart who works at the same time (`sync::lane`), so that they count on different lines.
     #[inline]
     pub fn share_now(&mut self, lock: &Arc<TableLock>, share: Share, spread: usize) -> bool {
@@ -280,6 +288,12 @@ impl Announcement {
         lock.add_announcer(&hold);
         owner.add_hold(&hold);
         Announcement { owner: Arc::clone(owner), hold }
+    }
+
+    /// Asks the processor's caches for the sign.
+    #[inline]
+    pub fn bring_near(&self) {
+        base::bring_all_near(&*self.hold);
     }
 
     /// Announces the session's work, unless somebody keeps it out: one exchange of its own word, one load of a word that is seldom written.

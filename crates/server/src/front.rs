@@ -157,7 +157,7 @@ impl<S: Service> Front<S> {
         if !settings.rest_after.is_zero() {
             visitor.channel.set_patience(settings.rest_after);
         }
-        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: 0, asks: false });
+        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: turns::Turns::new() });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
         if welcomed {
@@ -313,10 +313,7 @@ struct Guest<S: Service> {
     lent: Option<turns::Lent<S>>,
     /// What its client is to be told before anything else.
     reply: Option<Unsent>,
-    /// How often it was served in turns.
-    turns: u32,
-    /// It asked for a slot of admission when it came last without holding anything.
-    asks: bool,
+    turns: turns::Turns,
 }
 
 /// A reply that is yet to be sent.

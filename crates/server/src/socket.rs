@@ -22,6 +22,12 @@ impl Socket {
         Self(Arc::new(fd))
     }
 
+    /// Asks the processor's caches for it.
+    #[inline]
+    pub(crate) fn bring_near(&self) {
+        base::bring_all_near(&*self.0);
+    }
+
     /// How long [`Socket::receive_a_while`] waits; at first without end.
     pub fn set_patience(&self, patience: Duration) {
         // Refused by no system that has sockets; then it waits without end, as before.

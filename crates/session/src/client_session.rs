@@ -150,6 +150,15 @@ impl ClientSession {
 impl Session for ClientSession {
     type Tools = crate::front::tools::Tools;
 
+    #[inline]
+    fn bring_near(&self) {
+        self.engine.bring_near();
+        self.transaction.bring_near();
+        self.server_locks.bring_near();
+        self.prepared.bring_near();
+        base::bring_all_near(&*self.core.ticket);
+    }
+
     fn exchange_tools(&mut self, tools: &mut Self::Tools) {
         self.swap_tools(tools);
     }

@@ -66,6 +66,12 @@ pub struct TransactionState {
 }
 
 impl TransactionState {
+    /// Asks the processor's caches for the list of tables.
+    #[inline]
+    pub(crate) fn bring_near(&self) {
+        self.tables.bring_near();
+    }
+
     /// No transaction; its locks will be `owner`'s.
     pub(crate) fn new(owner: &Arc<Owner>) -> TransactionState {
         TransactionState {

@@ -60,6 +60,12 @@ impl CommitPlace {
     fn place(&self) -> &Place {
         &self.chunk[(self.number as usize - 1) % CHUNK_PLACES]
     }
+
+    /// Asks the processor's caches for the place, which other sessions' turns have driven out.
+    #[inline]
+    pub fn bring_near(&self) {
+        base::bring_all_near(self.place());
+    }
 }
 
 impl CommitQueue {

@@ -182,6 +182,12 @@ impl ViewSlotHandle {
         &self.chunk[self.place.1 as usize % CHUNK_SLOTS]
     }
 
+    /// Asks the processor's caches for the place, which other sessions' turns have driven out.
+    #[inline]
+    pub fn bring_near(&self) {
+        base::bring_all_near(self.slot());
+    }
+
     /// Publishes that a view at or above these bounds is open, before `newest` is read for it.
     #[inline]
     pub(crate) fn publish(&self, low: u64, number: u64) {

@@ -5,9 +5,10 @@
 
 use super::{Front, Guest, Next, Unsent};
 use crate::channel::{Buffers, Channel};
-use crate::pool::{Came, Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Thread, Ticket, Watch, Worker, while_held};
+use crate::pool::{Came, Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Stands, Thread, Ticket, Watch, Worker, while_held};
 use crate::stand_in::StandIn;
 use crate::threads::{self, After};
+use base::bring_all_near;
 use env::Sends;
 use session::connections::ThreadCounts;
 use session::service::{Service, Session};
@@ -31,6 +32,26 @@ const OTHERS_ASKED: usize = 4;
 /// What is lent is kept for so many at each post.
 const LENT_KEPT: usize = 64;
 
+/// What whoever serves guests in turns keeps of one.
+#[derive(Debug)]
+pub(super) struct Turns {
+    /// When it was served last, about.
+    served: Moment,
+    /// How often.
+    count: u32,
+    /// It asked for a slot of admission when it came last without holding anything.
+    asks: bool,
+    /// As what it comes when its client speaks next.
+    comes_as: Kind,
+}
+
+impl Turns {
+    /// None yet.
+    pub(super) fn new() -> Self {
+        Self { served: Moment::BEGIN, count: 0, asks: false, comes_as: Kind::Newcomer }
+    }
+}
+
 /// What is lent to those who are served in turns.
 pub(super) struct Lent<S: Service> {
     tools: <S::Session as Session>::Tools,
@@ -44,6 +65,18 @@ impl<S: Service> Default for Lent<S> {
 }
 
 impl<S: Service> Guest<S> {
+    /// Keeps as what it comes next, so that who finds it then need not ask for all that it may hold. Whether it holds nothing.
+    #[inline]
+    fn settles(&mut self) -> bool {
+        let holds_nothing = self.session.holds_nothing();
+        self.turns.comes_as = match holds_nothing {
+            true if self.turns.asks => Kind::Asker,
+            true => Kind::Newcomer,
+            false => Kind::Engaged,
+        };
+        holds_nothing
+    }
+
     fn exchange(&mut self, lent: &mut Lent<S>) {
         self.session.exchange_tools(&mut lent.tools);
         self.visitor.channel.exchange_buffers(&mut lent.buffers);
@@ -161,6 +194,7 @@ impl<S: Service> Front<S> {
             // A client that did not wait for the OK.
             return Err(guest);
         }
+        guest.settles();
         match self.seats[guest.visitor.guard.post].park(guest, Watch::Once) {
             Ok(()) => Ok(()),
             // Cannot be watched, or a report of who had the seat before: this guest waits for its first command on a thread of its own.
@@ -224,6 +258,7 @@ impl<S: Service> Front<S> {
                 self.seats[guest.visitor.guard.post].leave(&mut guest);
                 return Some(guest);
             }
+            guest.turns.served = lookout.now;
             guest.visitor.channel.comes_in_turn(&self.attention, lookout.now);
             self.posts.begins(member);
             let mut answered = None;
@@ -286,7 +321,7 @@ impl<S: Service> Front<S> {
     /// The next one to be served of those who stand here, without a look whether others have spoken, if there is one.
     fn guest_at_hand(&self, lookout: &Lookout<S>) -> Option<Box<Guest<S>>> {
         let post = lookout.post;
-        if let Some(guest) = self.rows.pop(post, Kind::Engaged) {
+        if let Some(guest) = self.rows.pop(post, Kind::Engaged, lookout.now) {
             return Some(guest);
         }
         // A look for each newcomer is a call of the kernel for each statement of those that commit by themselves.
@@ -313,7 +348,7 @@ impl<S: Service> Front<S> {
             if let Some(guest) = self.newcomer(lookout, lookout.other) {
                 return Some(guest);
             }
-            if let Some(guest) = self.rows.pop_elsewhere(post, Kind::Engaged) {
+            if let Some(guest) = self.rows.pop_elsewhere(post, Kind::Engaged, lookout.now) {
                 return Some(guest);
             }
             if let Some(guest) = self.newcomer_elsewhere(lookout) {
@@ -346,17 +381,13 @@ impl<S: Service> Front<S> {
         let (seats, post, came) = (&self.seats[watching], lookout.post, &mut lookout.came);
         let stands = |seat, gone| {
             let Some(guest) = seats.take(seat, gone) else { return };
-            let kind = match guest.session.holds_nothing() {
-                true if guest.asks => Kind::Asker,
-                true => Kind::Newcomer,
-                false => Kind::Engaged,
-            };
-            came.push(kind, guest);
+            came.take_in(guest);
         };
         let waited = if watching == post { seats.poller().wait(patience, stands).map(drop) } else { seats.poller().look(stands) };
-        let engaged = came.has_engaged();
         // It may have waited.
         lookout.now = Moment::now();
+        came.sort_out(lookout.now);
+        let engaged = came.has_engaged();
         self.rows.add_all(came, post, watching, lookout.now);
         waited.ok().map(|()| engaged)
     }
@@ -408,14 +439,14 @@ impl<S: Service> Front<S> {
         if kind == Kind::Asker {
             self.rows.note_let_in(post, lookout.looked);
         }
-        self.rows.pop_patiently(post, other, kind)
+        self.rows.pop_patiently(post, other, kind, lookout.now)
     }
 
     /// One of another post, if it may be let in.
     fn newcomer_elsewhere(&self, lookout: &Lookout<S>) -> Option<Box<Guest<S>>> {
         NEW.into_iter()
             .filter(|kind| self.rows.has(*kind) && self.lets_in(*kind, lookout))
-            .find_map(|kind| self.rows.pop_elsewhere(lookout.post, kind))
+            .find_map(|kind| self.rows.pop_elsewhere(lookout.post, kind, lookout.now))
     }
 
     /// Serves a guest whose client has spoken, at this post, until it waits for its client again. Its reply may be left at the post.
@@ -431,13 +462,13 @@ impl<S: Service> Front<S> {
         loop {
             let next = self.command_loop(&mut guest, waits, true);
             if std::mem::take(&mut is_new) {
-                guest.asks = guest.session.take_asked();
+                guest.turns.asks = guest.session.take_asked();
             }
             match next {
                 Next::Park => {}
                 Next::Reply => {
                     guest.visitor.channel.give_reply(&mut desk.reply);
-                    if guest.session.holds_nothing() {
+                    if guest.settles() {
                         self.lay_down(desk, post, &mut guest);
                     }
                     let (mail, at) = (self.mail.as_ref()?, Moment::now());
@@ -454,7 +485,7 @@ impl<S: Service> Front<S> {
                     return None;
                 }
             }
-            if guest.session.holds_nothing() {
+            if guest.settles() {
                 self.lay_down(desk, post, &mut guest);
             }
             self.follow_client(&mut guest);
@@ -476,9 +507,9 @@ impl<S: Service> Front<S> {
     /// A guest that waits for its client again is to be watched by the post of the processor on which the client's packets come in: that of the client itself, if it is on this machine, or of the network card's queue. A
     /// reply from another processor wakes it by an interrupt, which costs a virtual machine some microseconds; so did more than half of the replies to sixteen threads of sysbench on two processors.
     fn follow_client(&self, guest: &mut Guest<S>) {
-        guest.turns = guest.turns.wrapping_add(1);
+        guest.turns.count = guest.turns.count.wrapping_add(1);
         let old = guest.visitor.guard.post;
-        if !guest.turns.is_multiple_of(FOLLOW_AFTER) || !self.processors.differ() || !self.follows[old].may() {
+        if !guest.turns.count.is_multiple_of(FOLLOW_AFTER) || !self.processors.differ() || !self.follows[old].may() {
             return;
         }
         let processor = rustix::net::sockopt::socket_incoming_cpu(&guest.visitor.channel.socket);
@@ -533,6 +564,7 @@ impl<S: Service> Front<S> {
                 Self::end(*guest);
                 return false;
             }
+            guest.settles();
             match self.seats[guest.visitor.guard.post].park(guest, Watch::Once) {
                 Ok(()) => return true,
                 Err(Kept::Spoken(kept)) => {
@@ -579,6 +611,30 @@ impl<S: Service> Front<S> {
                 }
             });
         }
+    }
+}
+
+impl<S: Service> Stands for Guest<S> {
+    #[inline]
+    fn kind(&self) -> Kind {
+        self.turns.comes_as
+    }
+
+    #[inline]
+    fn served(&self) -> Moment {
+        self.turns.served
+    }
+
+    #[inline]
+    fn bring_place_near(&self) {
+        bring_all_near(&self.turns);
+    }
+
+    #[inline]
+    fn bring_parts_near(&self) {
+        self.visitor.channel.socket.bring_near();
+        self.visitor.channel.connection.bring_near();
+        self.session.bring_near();
     }
 }
 

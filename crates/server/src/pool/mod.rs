@@ -27,5 +27,5 @@ pub(crate) use late::Late;
 pub(crate) use outbox::{Outbox, REPLY_BYTES_MAX, Replies, while_held};
 pub(crate) use posts::{Member, Posts, Worker};
 pub(crate) use processors::{Processors, Thread, stand_aside};
-pub(crate) use rows::{Came, Kind, NEW, Rows};
+pub(crate) use rows::{Came, Kind, NEW, Rows, Stands};
 pub(crate) use seats::{Kept, Seats, Sits, Ticket, Watch};

@@ -7,6 +7,7 @@
 
 use super::platform::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::platform::{CachePadded, Moment, Mutex, Rank};
+use base::bring_all_near;
 use std::collections::VecDeque;
 use std::time::Duration;
 use sync::moment::nanoseconds;
@@ -15,6 +16,9 @@ use sync::moment::nanoseconds;
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Where there is no slot for so long, an asker is let in all the same, and waits for one: whoever else waits for slots does not keep askers outside for ever.
 const STUCK_AFTER: Duration = Duration::from_millis(10);
+
+/// Who was served so long ago is most likely in none of the processor's caches: as many are served meanwhile as have room in one of the second level (1 MiB), of which each takes some 5 KiB here and as much in the kernel.
+const FAR_AFTER: Duration = Duration::from_micros(500);
 
 /// Whose row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,36 +34,81 @@ pub(crate) enum Kind {
 /// Those that hold nothing.
 pub(crate) const NEW: [Kind; 2] = [Kind::Newcomer, Kind::Asker];
 
-/// Guests with the moment at which they came ([`Moment::to_bits`]).
-type Line<G> = VecDeque<(u64, Box<G>)>;
+/// Who can stand in a row.
+pub(crate) trait Stands {
+    /// As what it comes.
+    fn kind(&self) -> Kind;
+
+    /// When it was served last.
+    fn served(&self) -> Moment;
+
+    /// Asks the processor's caches for what tells these two.
+    fn bring_place_near(&self);
+
+    /// The same for what lies apart and is touched while it is served. It is itself near.
+    fn bring_parts_near(&self);
+}
+
+/// A guest in a row.
+struct Standing<G> {
+    guest: Box<G>,
+    /// When it came ([`Moment::to_bits`]).
+    since: u64,
+    /// When it was served last.
+    served: Moment,
+}
+
+impl<G: Stands> Standing<G> {
+    fn is_far(&self, now: Moment) -> bool {
+        now.is_past(self.served, FAR_AFTER)
+    }
+
+    fn bring_near(&self, now: Moment) {
+        if self.is_far(now) {
+            bring_all_near(&*self.guest);
+        }
+    }
+
+    fn bring_parts_near(&self, now: Moment) {
+        if self.is_far(now) {
+            self.guest.bring_parts_near();
+        }
+    }
+}
+
+type Line<G> = VecDeque<Standing<G>>;
 
 /// Guests who have come, before they stand in rows.
 pub(crate) struct Came<G> {
-    engaged: Vec<Box<G>>,
-    newcomers: Vec<Box<G>>,
-    askers: Vec<Box<G>>,
+    unsorted: Vec<Box<G>>,
+    /// By [`Kind`].
+    rows: [Vec<Standing<G>>; 3],
 }
 
 impl<G> Default for Came<G> {
     fn default() -> Self {
-        Self { engaged: Vec::new(), newcomers: Vec::new(), askers: Vec::new() }
+        Self { unsorted: Vec::new(), rows: [const { Vec::new() }; 3] }
     }
 }
 
-impl<G> Came<G> {
-    /// One more.
-    pub(crate) fn push(&mut self, kind: Kind, guest: Box<G>) {
-        let row = match kind {
-            Kind::Engaged => &mut self.engaged,
-            Kind::Newcomer => &mut self.newcomers,
-            Kind::Asker => &mut self.askers,
-        };
-        row.push(guest);
+impl<G: Stands> Came<G> {
+    /// One more; as what it comes is asked by [`Came::sort_out`]: until then it comes near.
+    pub(crate) fn take_in(&mut self, guest: Box<G>) {
+        guest.bring_place_near();
+        self.unsorted.push(guest);
     }
 
-    /// Whether others may wait for one of them.
+    /// Asks all that were taken in as what they come, at this moment.
+    pub(crate) fn sort_out(&mut self, now: Moment) {
+        for guest in self.unsorted.drain(..) {
+            let (kind, served) = (guest.kind(), guest.served());
+            self.rows[kind as usize].push(Standing { guest, since: now.to_bits(), served });
+        }
+    }
+
+    /// Whether others may wait for one of those that were asked.
     pub(crate) fn has_engaged(&self) -> bool {
-        !self.engaged.is_empty()
+        !self.rows[Kind::Engaged as usize].is_empty()
     }
 }
 
@@ -71,7 +120,7 @@ struct Row<G> {
     since: AtomicU64,
 }
 
-impl<G> Row<G> {
+impl<G: Stands> Row<G> {
     fn new() -> Self {
         Self { guests: Mutex::new(Rank::Leaf, VecDeque::new()), count: AtomicU32::new(0), since: AtomicU64::new(u64::MAX) }
     }
@@ -81,26 +130,45 @@ impl<G> Row<G> {
         let mut guests = self.guests.lock();
         let changed = change(&mut guests);
         // Relaxed: what it is for may be done a little later.
-        self.since.store(guests.front().map_or(u64::MAX, |(since, _)| *since), Ordering::Relaxed);
+        self.since.store(guests.front().map_or(u64::MAX, |first| first.since), Ordering::Relaxed);
         self.count.store(guests.len() as u32, told);
         changed
     }
 
-    /// All of them come at this moment.
-    fn add(&self, came: &mut Vec<Box<G>>, now: u64) {
-        if !came.is_empty() {
-            // SeqCst: see `Posts::waits`.
-            self.change(Ordering::SeqCst, |guests| guests.extend(came.drain(..).map(|guest| (now, guest))));
+    /// All of them stand here from now on.
+    fn add(&self, came: &mut Vec<Standing<G>>, now: Moment) {
+        if came.is_empty() {
+            return;
         }
+        // SeqCst: see `Posts::waits`.
+        self.change(Ordering::SeqCst, |guests| {
+            let stood = guests.len();
+            guests.extend(came.drain(..));
+            // Of those who stood here the first two have been asked for.
+            guests.iter().take(2).skip(stood).for_each(|standing| standing.bring_near(now));
+        });
     }
 
     fn is_empty(&self) -> bool {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    fn pop(&self) -> Option<Box<G>> {
+    /// The first one. Those behind it come near while it is served.
+    fn pop(&self, now: Moment) -> Option<Box<G>> {
+        if self.is_empty() {
+            return None;
+        }
         // Release: who still sees one that has gone looks in vain.
-        if self.is_empty() { None } else { self.change(Ordering::Release, VecDeque::pop_front).map(|(_, guest)| guest) }
+        self.change(Ordering::Release, |guests| {
+            let first = guests.pop_front()?;
+            if let Some(second) = guests.front() {
+                second.bring_parts_near(now);
+            }
+            if let Some(third) = guests.get(1) {
+                third.bring_near(now);
+            }
+            Some(first.guest)
+        })
     }
 }
 
@@ -118,7 +186,7 @@ pub(crate) struct Rows<G> {
     posts: Box<[CachePadded<Post<G>>]>,
 }
 
-impl<G> Rows<G> {
+impl<G: Stands> Rows<G> {
     /// Nobody, at so many posts.
     pub(crate) fn new(posts: usize) -> Self {
         let post = |_| CachePadded::new(Post { engaged: Row::new(), newcomers: Row::new(), askers: Row::new(), let_in: AtomicU64::new(0) });
@@ -138,35 +206,36 @@ impl<G> Rows<G> {
         self.row(post, kind).since.load(Ordering::Relaxed)
     }
 
-    /// One that others may wait for.
+    /// One that others may wait for, and that was at work just now.
     pub(crate) fn add_engaged(&self, post: usize, guest: Box<G>) {
-        self.row(post, Kind::Engaged).change(Ordering::SeqCst, |guests| guests.push_back((0, guest)));
+        let standing = Standing { served: guest.served(), guest, since: 0 };
+        self.row(post, Kind::Engaged).change(Ordering::SeqCst, |guests| guests.push_back(standing));
     }
 
     /// Those who came at this moment, of whom none is left in `came`: who is engaged stands at `post`, who holds nothing at the post that watches it. Each row is changed once.
     pub(crate) fn add_all(&self, came: &mut Came<G>, post: usize, watching: usize, now: Moment) {
-        self.row(post, Kind::Engaged).add(&mut came.engaged, 0);
-        self.row(watching, Kind::Newcomer).add(&mut came.newcomers, now.to_bits());
-        self.row(watching, Kind::Asker).add(&mut came.askers, now.to_bits());
+        for (kind, at) in [(Kind::Engaged, post), (Kind::Newcomer, watching), (Kind::Asker, watching)] {
+            self.row(at, kind).add(&mut came.rows[kind as usize], now);
+        }
     }
 
     /// The next one at this post.
-    pub(crate) fn pop(&self, post: usize, kind: Kind) -> Option<Box<G>> {
-        self.row(post, kind).pop()
+    pub(crate) fn pop(&self, post: usize, kind: Kind, now: Moment) -> Option<Box<G>> {
+        self.row(post, kind).pop(now)
     }
 
     /// The next one at any other post.
-    pub(crate) fn pop_elsewhere(&self, but: usize, kind: Kind) -> Option<Box<G>> {
-        (0..self.posts.len()).filter(|post| *post != but).find_map(|post| self.pop(post, kind))
+    pub(crate) fn pop_elsewhere(&self, but: usize, kind: Kind, now: Moment) -> Option<Box<G>> {
+        (0..self.posts.len()).filter(|post| *post != but).find_map(|post| self.pop(post, kind, now))
     }
 
     /// The next one at this post, or at `other` (which may be the same) if who stands there has waited for much longer.
-    pub(crate) fn pop_patiently(&self, post: usize, other: usize, kind: Kind) -> Option<Box<G>> {
+    pub(crate) fn pop_patiently(&self, post: usize, other: usize, kind: Kind, now: Moment) -> Option<Box<G>> {
         let here = self.since(post, kind);
         if here != u64::MAX && self.since(other, kind).saturating_add(nanoseconds(PATIENCE)) < here {
-            self.pop(other, kind).or_else(|| self.pop(post, kind))
+            self.pop(other, kind, now).or_else(|| self.pop(post, kind, now))
         } else {
-            self.pop(post, kind)
+            self.pop(post, kind, now)
         }
     }
 
@@ -215,13 +284,43 @@ impl<G> Rows<G> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
-    fn rows(guests: &[(usize, Kind, i32, u64)]) -> Rows<i32> {
+    struct Person {
+        number: i32,
+        kind: Kind,
+        served: Moment,
+        /// How often its parts were asked for.
+        asked: Cell<u32>,
+    }
+
+    fn person(number: i32, kind: Kind, served: Moment) -> Box<Person> {
+        Box::new(Person { number, kind, served, asked: Cell::new(0) })
+    }
+
+    impl Stands for Person {
+        fn kind(&self) -> Kind {
+            self.kind
+        }
+
+        fn served(&self) -> Moment {
+            self.served
+        }
+
+        fn bring_place_near(&self) {}
+
+        fn bring_parts_near(&self) {
+            self.asked.set(self.asked.get() + 1);
+        }
+    }
+
+    fn rows(guests: &[(usize, Kind, i32, u64)]) -> Rows<Person> {
         let rows = Rows::new(2);
-        for (post, kind, guest, millis) in guests {
+        for (post, kind, number, millis) in guests {
             let mut came = Came::default();
-            came.push(*kind, Box::new(*guest));
-            rows.add_all(&mut came, *post, *post, Moment::BEGIN + Duration::from_millis(*millis));
+            came.take_in(person(*number, *kind, Moment::BEGIN));
+            came.sort_out(Moment::BEGIN + Duration::from_millis(*millis));
+            rows.add_all(&mut came, *post, *post, Moment::BEGIN);
         }
         rows
     }
@@ -231,12 +330,12 @@ mod tests {
     fn newcomers_are_taken_near_and_none_waits_much_longer() {
         use Kind::Newcomer;
         let rows = rows(&[(0, Newcomer, 1, 0), (0, Newcomer, 2, 5), (1, Newcomer, 3, 10), (1, Newcomer, 4, 30), (0, Newcomer, 5, 31)]);
-        let next = |post: usize| rows.pop_patiently(post, 1 - post, Newcomer).map(|guest| *guest);
+        let next = |post: usize| rows.pop_patiently(post, 1 - post, Newcomer, Moment::BEGIN).map(|guest| guest.number);
         assert_eq!(next(1), Some(3), "the other's first has waited for 10 ms more");
         assert_eq!(next(1), Some(1), "for 30");
         assert_eq!(next(1), Some(2), "for 25");
         assert_eq!((next(1), next(1)), (Some(4), None), "who has none of its own asks elsewhere");
-        assert_eq!(rows.pop_elsewhere(1, Newcomer).map(|guest| *guest), Some(5));
+        assert_eq!(rows.pop_elsewhere(1, Newcomer, Moment::BEGIN).map(|guest| guest.number), Some(5));
         assert!(!rows.has(Newcomer));
     }
 
@@ -246,9 +345,9 @@ mod tests {
         use Kind::{Asker, Newcomer};
         let rows = rows(&[(0, Newcomer, 1, 3), (0, Asker, 2, 2), (0, Asker, 3, 4), (1, Asker, 4, 0)]);
         assert_eq!(rows.new_by_age(0), [Asker, Newcomer]);
-        assert_eq!(rows.pop(0, Asker).map(|guest| *guest), Some(2));
+        assert_eq!(rows.pop(0, Asker, Moment::BEGIN).map(|guest| guest.number), Some(2));
         assert_eq!(rows.new_by_age(0), [Newcomer, Asker]);
-        assert_eq!(rows.pop(0, Newcomer).map(|guest| *guest), Some(1));
+        assert_eq!(rows.pop(0, Newcomer, Moment::BEGIN).map(|guest| guest.number), Some(1));
         assert_eq!(rows.new_by_age(0), [Asker, Newcomer], "nobody is no first");
         assert!(!rows.has(Newcomer) && rows.has_at(0, Asker) && !rows.has(Kind::Engaged));
     }
@@ -257,15 +356,31 @@ mod tests {
     #[test]
     fn those_who_come_at_once_stand_in_their_rows() {
         let (rows, mut came) = (Rows::new(2), Came::default());
-        for (guest, kind) in [Kind::Newcomer, Kind::Engaged, Kind::Asker, Kind::Engaged, Kind::Newcomer].into_iter().enumerate() {
-            came.push(kind, Box::new(guest));
+        for (number, kind) in (0..).zip([Kind::Newcomer, Kind::Engaged, Kind::Asker, Kind::Engaged, Kind::Newcomer]) {
+            came.take_in(person(number, kind, Moment::BEGIN));
         }
+        came.sort_out(Moment::BEGIN);
         assert!(came.has_engaged());
         rows.add_all(&mut came, 0, 1, Moment::BEGIN);
-        let next = |post, kind| rows.pop(post, kind).map(|guest| *guest);
+        let next = |post, kind| rows.pop(post, kind, Moment::BEGIN).map(|guest| guest.number);
         assert_eq!([0, 0, 1, 1, 1].map(|post| next(post, Kind::Engaged)), [Some(1), Some(3), None, None, None]);
         assert_eq!([0, 1, 1, 1].map(|post| next(post, Kind::Newcomer)), [None, Some(0), Some(4), None]);
         assert_eq!([0, 1, 1].map(|post| next(post, Kind::Asker)), [None, Some(2), None]);
+    }
+
+    /// While one is served the next one's parts come near, once, unless they are.
+    #[test]
+    fn who_is_far_comes_near_in_time() {
+        let (rows, mut came) = (Rows::new(1), Came::default());
+        let now = Moment::BEGIN + Duration::from_secs(1);
+        for (number, ago) in (0..).zip([2 * FAR_AFTER, 2 * FAR_AFTER, FAR_AFTER / 2, 2 * FAR_AFTER]) {
+            came.take_in(person(number, Kind::Newcomer, Moment::BEGIN + (Duration::from_secs(1) - ago)));
+        }
+        came.sort_out(now);
+        rows.add_all(&mut came, 0, 0, now);
+        let asked: Vec<_> =
+            std::iter::from_fn(|| rows.pop(0, Kind::Newcomer, now)).map(|guest| (guest.number, guest.asked.get())).collect();
+        assert_eq!(asked, [(0, 0), (1, 1), (2, 0), (3, 1)], "there was no time for the first");
     }
 
     /// An asker that has stood for long where none was let in for as long is told.

@@ -138,6 +138,9 @@ pub trait Session {
     /// in turns lends some that are warm, so that the others bring none from afar.
     type Tools: Default + Send;
 
+    /// Asks the processor's caches for what lies apart from the session and its next command touches: other sessions' commands have driven it out. A hint.
+    fn bring_near(&self) {}
+
     /// Exchanges the session's tools for these. Between commands only.
     fn exchange_tools(&mut self, tools: &mut Self::Tools);
 

@@ -40,6 +40,12 @@ impl ServerLocks {
         self.changes = Announcement::new(&shared.changes, owner);
     }
 
+    /// Asks the processor's caches for the session's sign.
+    #[inline]
+    pub(crate) fn bring_near(&self) {
+        self.changes.bring_near();
+    }
+
     /// Whether the session's work is announced.
     #[inline]
     pub(crate) fn is_announced(&self) -> bool {

@@ -240,6 +240,16 @@ impl Connection {
         })
     }
 
+    /// Asks the processor's caches for what each command touches.
+    #[inline]
+    pub fn bring_near(&self) {
+        base::bring_all_near(&*self.own);
+        base::bring_all_near(&self.stop);
+        base::bring_all_near(&self.deadline_ms);
+        base::bring_all_near(&self.label);
+        base::bring_all_near(&self.labelled);
+    }
+
     /// Notes that the connection is encrypted from now on.
     pub fn set_secured(&self, secured: Secured) {
         // A connection is encrypted once; a second time would not be its handshake.

@@ -31,6 +31,15 @@ impl<T> Default for Handles<T> {
 }
 
 impl<T> Handles<T> {
+    /// Asks the processor's caches for the first few.
+    #[inline]
+    pub fn bring_near(&self) {
+        base::bring_near(&self.turns, 0);
+        for place in 0..4 {
+            base::bring_near(&self.places, place);
+        }
+    }
+
     /// A handle for one more; `None` when handles name no more places.
     pub fn add(&mut self, thing: T) -> Option<u32> {
         let place = match self.free.pop_front() {

@@ -257,6 +257,12 @@ impl PreparedStatements {
         self.by_name = self.by_name.iter().map(|(name, handle)| (name.clone(), *handle)).collect();
     }
 
+    /// Asks the processor's caches for the first few: which one is wanted nobody knows yet.
+    #[inline]
+    pub(crate) fn bring_near(&self) {
+        self.by_handle.bring_near();
+    }
+
     /// The statement of a handle.
     #[inline]
     pub(super) fn get(&self, handle: u32) -> Option<&Prepared> {
