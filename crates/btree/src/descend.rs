@@ -13,7 +13,7 @@ use buffer_pool::{BufferPool, OptimisticGuard, PoolError};
 use crate::error::{Error, Result};
 use crate::holding;
 use crate::layout::{COUNT, INDEX_ID, LEVEL};
-use crate::node::Node;
+use crate::node::{Node, bring_slots_near};
 use crate::search;
 use crate::tree::BTree;
 
@@ -130,6 +130,7 @@ impl BTree {
                         Err(_) if !guard.validate() => continue,
                         Err(error) => return Err(error.into()),
                     };
+                    bring_slots_near(&leaf);
                     if guard.validate() {
                         let node = Node::open(&leaf, child, self.index)?;
                         return if node.is_inner() { self.corrupt(child, "a leaf is expected") } else { Ok(leaf) };
