@@ -3,7 +3,8 @@
 //! Others may wait for what those hold that are in a transaction, and they have a slot of admission, or are to be given one at once: the *engaged* come first, each at the post that
 //! watches it, or at one that has nothing to do. The others are *newcomers*. Those who asked for a slot when they came last, *askers*, stand apart: they are let in when there is one, so that no thread waits with
 //! them; the rest as long as few wait for slots. All stand at the post that watches them: who serves a client from the processor that it is on need not call it from another. Posts may have more newcomers than
-//! others; none is to wait much longer than another for that, so who has waited for long at one post is taken by who serves at another.
+//! others; none is to wait much longer than another for that, so who has waited for long at one post is taken by who serves at another. While one is served the next comes near: what a session
+//! among a thousand touches is in none of the processor's caches, and is asked for all at once (docs/design/bring-near.md).
 
 use super::platform::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::platform::{CachePadded, Moment, Mutex, Rank};
