@@ -13,7 +13,7 @@ use buffer_pool::{BufferPool, OptimisticGuard, PoolError};
 use crate::error::{Error, Result};
 use crate::holding;
 use crate::layout::{COUNT, INDEX_ID, LEVEL};
-use crate::node::{Node, bring_slots_near};
+use crate::node::Node;
 use crate::search;
 use crate::tree::BTree;
 
@@ -112,29 +112,30 @@ impl BTree {
         latch: impl Fn(&'t BufferPool, PageNo) -> std::result::Result<G, PoolError>,
     ) -> Result<G> {
         for _ in 0..RESTARTS_MAX {
-            match self.walk(target, 1)? {
-                Walk::Restart => {}
-                Walk::RootBelow => {
-                    let leaf = latch(self.pool(), self.root)?;
-                    let node = Node::open(&leaf, self.root, self.index)?;
-                    if !node.is_inner() {
-                        return Ok(leaf);
-                    }
+            let (parent, page) = match self.walk(target, 1)? {
+                Walk::Restart => continue,
+                Walk::RootBelow => (None, self.root),
+                Walk::Parent { guard, child, .. } => (Some(guard), child),
+            };
+            let is_valid = || parent.as_ref().is_none_or(OptimisticGuard::validate);
+            if !is_valid() {
+                continue;
+            }
+            // Called here alone, so that it is inlined.
+            let leaf = match latch(self.pool(), page) {
+                Ok(leaf) => leaf,
+                Err(_) if !is_valid() => continue,
+                Err(error) => return Err(error.into()),
+            };
+            Node::new(&leaf).bring_slots_near();
+            if is_valid() {
+                let node = Node::open(&leaf, page, self.index)?;
+                if !node.is_inner() {
+                    return Ok(leaf);
                 }
-                Walk::Parent { guard, child, .. } => {
-                    if !guard.validate() {
-                        continue;
-                    }
-                    let leaf = match latch(self.pool(), child) {
-                        Ok(leaf) => leaf,
-                        Err(_) if !guard.validate() => continue,
-                        Err(error) => return Err(error.into()),
-                    };
-                    bring_slots_near(&leaf);
-                    if guard.validate() {
-                        let node = Node::open(&leaf, child, self.index)?;
-                        return if node.is_inner() { self.corrupt(child, "a leaf is expected") } else { Ok(leaf) };
-                    }
+                // The root may have grown meanwhile; below a parent that still names it there is a leaf.
+                if parent.is_some() {
+                    return self.corrupt(page, "a leaf is expected");
                 }
             }
         }

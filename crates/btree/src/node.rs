@@ -31,19 +31,20 @@ pub(crate) enum Fit {
 /// So many lines have the slots of a leaf whose rows have 200 bytes or more.
 const SLOT_LINES_ASKED: usize = 10;
 
-/// Asks the processor for a page's header and first slots, before it is known how many there are: a search would wait for the header and then for one line after the other.
-#[inline(always)]
-pub(crate) fn bring_slots_near(page: &[u8]) {
-    for line in 0..=SLOT_LINES_ASKED {
-        bring_near(page, line * CACHE_LINE_BYTES);
-    }
-}
-
 impl<'a> Node<'a> {
     /// Takes a whole page.
     #[inline]
     pub(crate) fn new(bytes: &'a [u8]) -> Node<'a> {
         Node(bytes.try_into().expect("a page has PAGE_BYTES bytes"))
+    }
+
+    /// Asks the processor for a page's header and first slots, before it is known how many there are: a search would wait for the header and then for one line after the other.
+    #[inline(always)]
+    pub(crate) fn bring_slots_near(self) {
+        for line in 0..=SLOT_LINES_ASKED {
+            // The place is known to be in the page when this is compiled.
+            bring_near(self.0, line * CACHE_LINE_BYTES);
+        }
     }
 
     /// Takes a page that should be of `index`; pages come from disk, so what they say of themselves is checked.
