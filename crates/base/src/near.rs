@@ -23,8 +23,8 @@ pub fn bring_all_near<T>(thing: &T) {
     for at in (0..size_of::<T>()).step_by(CACHE_LINE_BYTES) {
         ask(start.wrapping_add(at));
     }
-    // Where it does not begin with a line its end may be in another one.
-    if size_of::<T>() > 1 && align_of::<T>() < CACHE_LINE_BYTES {
+    // Where it does not begin with a line its end may be in another one; a number does not lie across two.
+    if size_of::<T>() > align_of::<T>() && align_of::<T>() < CACHE_LINE_BYTES {
         ask(start.wrapping_add(size_of::<T>() - 1));
     }
 }

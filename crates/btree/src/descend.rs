@@ -121,7 +121,6 @@ impl BTree {
             if !is_valid() {
                 continue;
             }
-            // Called here alone, so that it is inlined.
             let leaf = match latch(self.pool(), page) {
                 Ok(leaf) => leaf,
                 Err(_) if !is_valid() => continue,

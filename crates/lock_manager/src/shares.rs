@@ -140,9 +140,10 @@ impl SharedTables {
     /// Asks the processor's caches for the list.
     #[inline]
     pub fn bring_near(&self) {
-        base::bring_near(&self.holds, 0);
-        base::bring_near(&self.holds, 2);
-        base::bring_near(&self.holds, 4);
+        // Two are in a line; more than six tables are rare.
+        for first in [0, 2, 4] {
+            base::bring_near(&self.holds, first);
+        }
     }
 
     /// Shares a table until [`Self::release`], if nobody is in the way. `spread` tells apart who works at the same time (`sync::lane`), so that they count on different lines.

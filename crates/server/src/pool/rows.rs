@@ -162,6 +162,7 @@ impl<G: Stands> Row<G> {
         // Release: who still sees one that has gone looks in vain.
         self.change(Ordering::Release, |guests| {
             let first = guests.pop_front()?;
+            // Under the latch: nobody takes them out meanwhile.
             if let Some(second) = guests.front() {
                 second.bring_parts_near(now);
             }
