@@ -18,7 +18,6 @@ Needs perf and the mysql client. PROGRAM has its symbols, and for lines of the s
 import argparse
 import collections
 import json
-import re
 import subprocess
 import tempfile
 import time
@@ -26,11 +25,11 @@ from pathlib import Path
 
 import contended
 import measure
+import where
 
 PORT = 13392
 FREQUENCY = 12000
 WARM_SECONDS = 1.5
-SEGMENT = re.compile(r"\[(0x[0-9a-f]+)\((?:0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*r-xp")
 
 
 def size_of(workload):
@@ -43,34 +42,20 @@ def bench(args, command, *more):
     return [args.program, "bench", command, "--server", f"127.0.0.1:{PORT}", "--workload", args.workload, *size, *more]
 
 
-def text_offset(program):
-    """How far addresses in the program's code are above their places in its file."""
-    for line in subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True).stdout.splitlines():
-        fields = line.split()
-        if fields[:1] == ["LOAD"] and " R E " in line:
-            return int(fields[2], 16) - int(fields[1], 16)
-    raise SystemExit("cold.py: the program has no code")
-
-
-def perf_script(data, *options):
-    return subprocess.run(["perf", "script", "-i", data, *options], capture_output=True, text=True, check=True).stdout.splitlines()
-
-
-def samples(data, program, above):
+def samples(data, program):
     """How many samples each address of the program has, and how many there are elsewhere, by whether in the kernel."""
-    name, base = f"/{Path(program).name}", None
-    for line in perf_script(data, "--show-mmap-events"):
-        if "PERF_RECORD_MMAP" in line and name in line and (match := SEGMENT.search(line)):
-            base = int(match[1], 16) - int(match[2], 16)
-            break
+    told = subprocess.run(["perf", "script", "-i", data, "--show-mmap-events", "-F", "ip,dso"], capture_output=True, text=True, check=True).stdout
+    in_file, name = where.address_finder(program, told), f"/{Path(program).name})"
     own, elsewhere = collections.Counter(), collections.Counter()
-    for line in perf_script(data, "-F", "ip,dso"):
-        address, _, where = line.strip().partition(" ")
-        if base is not None and name in where:
-            own[int(address, 16) - base + above] += 1
+    for line in told.splitlines():
+        address, _, dso = line.strip().partition(" ")
+        if "PERF_RECORD_MMAP" in line:
+            continue
+        if dso.endswith(name):
+            own[int(address, 16)] += 1
         else:
-            elsewhere["kernel" in where] += 1
-    return own, elsewhere
+            elsewhere["kernel" in dso] += 1
+    return collections.Counter({in_file(address): count for address, count in own.items()}), elsewhere
 
 
 def measured(args, server, connections, scratch):
@@ -83,7 +68,7 @@ def measured(args, server, connections, scratch):
     subprocess.run(record, capture_output=True, check=True)
     rate = json.loads(asked.communicate()[0])["tps"]
     each = 1e6 / FREQUENCY / args.seconds / rate / args.rounds
-    return [collections.Counter({key: count * each for key, count in found.items()}) for found in samples(data, args.program, args.above)]
+    return [collections.Counter({key: count * each for key, count in found.items()}) for found in samples(data, args.program)]
 
 
 def main():
@@ -100,7 +85,7 @@ def main():
     counts = [int(count) for count in args.connections.split(",")]
     if len(counts) != 2:
         parser.error("two counts of connections")
-    args.program, args.above = str(Path(args.program).resolve()), text_offset(args.program)
+    args.program = str(Path(args.program).resolve())
     times = {count: (collections.Counter(), collections.Counter()) for count in counts}
     with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         scratch = Path(scratch)

@@ -50,22 +50,30 @@ def stop_server(server):
         server.kill()
 
 
-def processor(pid):
-    """Seconds of the processor by a server, threads that have ended included, and by those of its threads that purge."""
-    tick, purge = os.sysconf("SC_CLK_TCK"), 0
+def of_stat(stat):
+    """Name, and seconds of user and of kernel time, from a `stat` of /proc."""
+    fields, tick = stat.read_text(), os.sysconf("SC_CLK_TCK")
+    rest = fields[fields.rindex(")") + 2:].split()
+    return fields[fields.index("(") + 1:fields.rindex(")")], (int(rest[11]) / tick, int(rest[12]) / tick)
 
-    def used(stat):
-        fields = stat.read_text()
-        name, rest = fields[fields.index("(") + 1:fields.rindex(")")], fields[fields.rindex(")") + 2:].split()
-        return name, (int(rest[11]) + int(rest[12])) / tick
 
+def thread_times(pid):
+    """Seconds of user and of kernel time of a process's threads, those of one name together."""
+    times = {}
     for thread in Path(f"/proc/{pid}/task").iterdir():
         try:
-            name, seconds = used(thread / "stat")
+            name, (user, kernel) = of_stat(thread / "stat")
         except FileNotFoundError:
             continue
-        purge += seconds if name.startswith("purge") else 0
-    return used(Path(f"/proc/{pid}/stat"))[1], purge
+        known = times.get(name, (0, 0))
+        times[name] = (known[0] + user, known[1] + kernel)
+    return times
+
+
+def processor(pid):
+    """Seconds of the processor by a server, threads that have ended included, and by those of its threads that purge."""
+    purge = sum(sum(times) for name, times in thread_times(pid).items() if name.startswith("purge"))
+    return sum(of_stat(Path(f"/proc/{pid}/stat"))[1]), purge
 
 
 def plot(path, title, values, levels, label):

@@ -74,11 +74,21 @@ def rooms_of_addresses(binary, addresses):
     return rooms
 
 
-def load_offset(binary):
-    """What to add to an offset in the file to get the address that addr2line wants (position-independent programs)."""
+def address_finder(binary, told):
+    """What gives for a sampled address of the program the one that addr2line wants. `told`: what `perf script --show-mmap-events` said (position-independent programs)."""
     headers = subprocess.run(["readelf", "-lW", str(binary)], capture_output=True, text=True, check=True).stdout
-    segments = re.findall(r"LOAD\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+([RWE ]+?)\s+0x", headers)
-    return [(int(offset, 16), int(address, 16), int(size, 16)) for offset, address, size, flags in segments if "E" in flags]
+    found = re.findall(r"LOAD\s+(0x[0-9a-f]+)\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+(0x[0-9a-f]+)\s+0x[0-9a-f]+\s+([RWE ]+?)\s+0x", headers)
+    segments = [(int(offset, 16), int(address, 16), int(size, 16)) for offset, address, size, flags in found if "E" in flags]
+    mapped = re.findall(r"PERF_RECORD_MMAP2? \d+/\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) [^\n]*/" + re.escape(pathlib.Path(binary).name) + "$", told, re.M)
+    maps = [(int(start, 16), int(size, 16), int(offset, 16)) for start, size, offset in mapped]
+
+    def in_file(address):
+        start = next(((start, offset) for start, size, offset in maps if start <= address < start + size), None)
+        place = address - start[0] + start[1] if start else address
+        segment = next(((offset, at) for offset, at, size in segments if offset <= place < offset + size), (0, 0))
+        return place - segment[0] + segment[1]
+
+    return in_file
 
 
 def samples(pid, binary, data):
@@ -87,8 +97,6 @@ def samples(pid, binary, data):
         ["perf", "script", "-i", str(data), "-F", "comm,ip,sym,dso", "--show-mmap-events"],
         capture_output=True, text=True, check=True,
     ).stdout
-    maps = [(int(a, 16), int(size, 16), int(offset, 16)) for a, size, offset in re.findall(r"PERF_RECORD_MMAP2? \d+/\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) [^\n]*" + re.escape(binary.name), text)]
-    segments = load_offset(binary)
     counts, pending = collections.Counter(), collections.Counter()
     for block in re.split(r"\n\s*\n", text):
         frames = re.findall(r"^\s*([0-9a-f]+) (.*?) \((.*?)\)\s*$", block, re.M)
@@ -104,12 +112,8 @@ def samples(pid, binary, data):
             pending[int(address, 16)] += 1
         else:
             counts["libc, other"] += 1
-    in_file = {}
-    for address in pending:
-        start = next(((a, offset) for a, size, offset in maps if a <= address < a + size), None)
-        offset = address - start[0] + start[1] if start else address
-        segment = next(((o, v) for o, v, size in segments if o <= offset < o + size), (0, 0))
-        in_file[address] = offset - segment[0] + segment[1]
+    finder = address_finder(binary, text)
+    in_file = {address: finder(address) for address in pending}
     rooms = rooms_of_addresses(binary, sorted(set(in_file.values())))
     for address, count in pending.items():
         counts[rooms.get(in_file[address]) or "libc, other"] += count

@@ -18,14 +18,14 @@ pub fn bring_near<T>(things: &[T], at: usize) {
 
 /// Asks for all cache lines of `thing`, and returns at once.
 #[inline(always)]
-pub fn bring_all_near<T>(thing: &T) {
-    let start = std::ptr::from_ref(thing).cast::<u8>();
-    for at in (0..size_of::<T>()).step_by(CACHE_LINE_BYTES) {
+pub fn bring_all_near<T: ?Sized>(thing: &T) {
+    let (start, size, align) = (std::ptr::from_ref(thing).cast::<u8>(), size_of_val(thing), align_of_val(thing));
+    for at in (0..size).step_by(CACHE_LINE_BYTES) {
         ask(start.wrapping_add(at));
     }
     // Where it does not begin with a line its end may be in another one; a number does not lie across two.
-    if size_of::<T>() > align_of::<T>() && align_of::<T>() < CACHE_LINE_BYTES {
-        ask(start.wrapping_add(size_of::<T>() - 1));
+    if size > align && align < CACHE_LINE_BYTES {
+        ask(start.wrapping_add(size - 1));
     }
 }
 

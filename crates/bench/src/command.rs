@@ -12,6 +12,7 @@ pub fn execute(action: &Action) -> Result<(), String> {
         Action::Prepare(options) => workload::prepare(options),
         Action::Run(command) => ramp(command),
         Action::Compare(command) => command.execute(),
+        Action::Plain(command) => command.execute(),
         Action::Soak(command) => command.execute(),
         Action::Report(command) => command.execute(),
         Action::Check(options) => {

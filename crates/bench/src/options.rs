@@ -2,6 +2,7 @@
 
 use crate::address::{Address, Server};
 use crate::compare::command::CompareCommand;
+use crate::compare::plain::PlainCommand;
 use crate::distribution::Keys;
 use crate::ledger::Ledger;
 use crate::report::command::ReportCommand;
@@ -32,6 +33,8 @@ pub enum Action {
     Run(RunCommand),
     /// Compare servers: short slices in turns, ratios with confidence intervals
     Compare(CompareCommand),
+    /// Does the rate hold? One server with several numbers of connections: short slices in turns, ratios with confidence intervals
+    Plain(PlainCommand),
     /// Load a server for hours and judge whether it stays what it was
     Soak(SoakCommand),
     /// Put reports side by side, in another form

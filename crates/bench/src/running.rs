@@ -39,6 +39,31 @@ pub struct Running {
     slice: Slice,
 }
 
+/// What a workload's tables held before and after, and what was acknowledged between.
+#[derive(Debug, Clone, Copy)]
+pub struct Totals {
+    before: Option<i64>,
+    after: Option<i64>,
+    acknowledged: [u64; KINDS_MAX],
+    /// Transactions whose end nobody knows.
+    unknown: u64,
+}
+
+impl Totals {
+    /// Of two runs on the same tables, the other of which began before either worked and ended last.
+    pub fn and(mut self, other: Totals) -> Totals {
+        self.acknowledged.iter_mut().zip(&other.acknowledged).for_each(|(all, more)| *all += more);
+        self.unknown += other.unknown;
+        self.after = other.after;
+        self
+    }
+
+    /// Whether they fit, where the workload has totals.
+    pub fn verdict(&self, workload: &Workload) -> Option<String> {
+        workload.verdict(self.before, self.after, &self.acknowledged, self.unknown)
+    }
+}
+
 /// What was there when a slice began.
 #[derive(Default)]
 struct Slice {
@@ -258,16 +283,21 @@ impl Running {
     }
 
     /// Says goodbye. What the workload's totals say of all slices together, where it has totals: an error when they are wrong.
-    pub fn stop(mut self) -> Result<Option<String>, String> {
+    pub fn stop(self) -> Result<Option<String>, String> {
+        let control = Arc::clone(&self.control);
+        Ok(self.leave()?.verdict(&control.workload))
+    }
+
+    /// Says goodbye; the totals, for whoever works on the same tables in several runs.
+    pub fn leave(mut self) -> Result<Totals, String> {
         if self.control.phase() != Phase::Quit {
             self.hand_over(Phase::Quit, &mut progress::Silent)?;
         }
         for (thread, _) in self.threads.drain(..) {
             thread.join().map_err(|_| "a thread of the client panicked".to_owned())??;
         }
-        let workload = &self.control.workload;
-        let after = workload.total(&mut self.connection);
-        Ok(workload.verdict(self.total_before, after, &self.acknowledged, self.unknown))
+        let after = self.control.workload.total(&mut self.connection);
+        Ok(Totals { before: self.total_before, after, acknowledged: self.acknowledged, unknown: self.unknown })
     }
 
     /// Pauses or ends the work and takes what all threads have counted.

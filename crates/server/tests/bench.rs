@@ -234,6 +234,41 @@ fn wrong_answers_are_told_where_totals_are_right() {
 }
 
 #[test]
+fn a_server_is_set_beside_itself() {
+    let server = server();
+    prepare(&server, "hot_row", &[]);
+    let at = format!("127.0.0.1:{}", server.port());
+    let plain = |counts: &str| {
+        program(&[
+            "plain",
+            "--server",
+            &at,
+            "--workload",
+            "hot_row",
+            "-c",
+            counts,
+            "--slice",
+            "0.2",
+            "--lead",
+            "0.1",
+            "--warmup",
+            "0",
+            "--rounds",
+            "2",
+        ])
+    };
+    let found = plain("2,6");
+    let said = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(found.status.success(), "{said} {}", String::from_utf8_lossy(&found.stderr));
+    let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert!(lines.len() == 3 && said.contains("x 2 connections (95 %)"), "{said}");
+    assert!(lines[1..].iter().zip(["2", "6"]).all(|(line, count)| line[0] == count && line.len() > 4), "{said}");
+    // What all slices changed is what the row says, or it would have failed.
+    let alone = plain("2,2");
+    assert!(!alone.status.success() && String::from_utf8_lossy(&alone.stderr).contains("two numbers of connections"), "{alone:?}");
+}
+
+#[test]
 fn tables_of_another_size_are_refused() {
     let server = server();
     let refused = |workload: &str, more: &[&str]| match run::run(&command(&server, workload, more).options(2)) {

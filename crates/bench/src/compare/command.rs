@@ -1,12 +1,12 @@
 //! `altiplano bench compare A=HOST:PORT B=HOST:PORT`.
 
-use super::{Measured, Plan, Slices, measure, table};
+use super::{Measured, Pace, Slices, measure, table};
 use crate::address::{Address, Login, Server};
 use crate::options::{PrepareOptions, RunOptions, Work};
 use crate::outcome::Outcome;
 use crate::progress::{self, Progress};
 use crate::report::{self, Report};
-use crate::running::Running;
+use crate::running::{Running, Totals};
 use clap::Args;
 use std::cell::RefCell;
 use std::io::Write;
@@ -14,9 +14,6 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::str::FromStr;
 use std::time::Duration;
-
-/// Before each slice is measured, connections have begun to work: so long, in seconds.
-const LEAD_SECONDS: f64 = 0.2;
 
 /// The `compare` command.
 #[derive(Debug, Clone, Args)]
@@ -85,32 +82,53 @@ impl FromStr for Named {
     }
 }
 
+/// What comes before a slice is measured.
+#[derive(Debug, Clone, Copy)]
+pub struct Pauses {
+    /// Nobody works for so long.
+    pub settle: Duration,
+    /// Then connections work for so long, in seconds.
+    pub lead_seconds: f64,
+}
+
+impl Default for Pauses {
+    /// None, and just so long that all have begun.
+    fn default() -> Pauses {
+        Pauses { settle: Duration::ZERO, lead_seconds: 0.2 }
+    }
+}
+
 /// A running load as slices.
 pub struct Load {
     running: Running,
     watcher: Rc<RefCell<Box<dyn Progress>>>,
     what: String,
-    settle: Duration,
+    pauses: Pauses,
     /// The first wrong answer of all slices.
     wrong: Option<String>,
 }
 
 impl Load {
     /// Logs everybody in.
-    pub fn start(options: &RunOptions, watcher: &Rc<RefCell<Box<dyn Progress>>>, settle: f64) -> Result<Load, String> {
+    pub fn start(options: &RunOptions, watcher: &Rc<RefCell<Box<dyn Progress>>>, pauses: Pauses) -> Result<Load, String> {
         let what = format!("{} {}", options.label, report::connections(options.connections));
         watcher.borrow_mut().begin(&what);
         let running = Running::start(options, watcher.borrow_mut().as_mut())?;
-        Ok(Load { running, watcher: Rc::clone(watcher), what, settle: Duration::from_secs_f64(settle), wrong: None })
+        Ok(Load { running, watcher: Rc::clone(watcher), what, pauses, wrong: None })
+    }
+
+    /// Closes the connections; the totals, and the first wrong answer.
+    pub fn leave(self) -> Result<(Totals, Option<String>), String> {
+        Ok((self.running.leave()?, self.wrong))
     }
 }
 
 impl Slices for Load {
     fn slice(&mut self, seconds: f64) -> Result<Outcome, String> {
-        std::thread::sleep(self.settle);
+        std::thread::sleep(self.pauses.settle);
         let mut watcher = self.watcher.borrow_mut();
         watcher.begin(&self.what);
-        let measured = self.running.slice(LEAD_SECONDS, seconds, watcher.as_mut())?;
+        let measured = self.running.slice(self.pauses.lead_seconds, seconds, watcher.as_mut())?;
         self.wrong = self.wrong.take().or_else(|| measured.tally.wrong_answer());
         if measured.outcome.transactions() == 0 && measured.outcome.lost >= measured.outcome.connections as u64 {
             return Err(format!("all connections are lost: {}", measured.tally.lost_reason.unwrap_or_default()));
@@ -125,19 +143,14 @@ impl Slices for Load {
 }
 
 /// Numbers of connections, each once: figures are found by them.
-fn each_once(connections: &[u32]) -> Vec<usize> {
+pub fn each_once(connections: &[u32]) -> Vec<usize> {
     let mut known = std::collections::HashSet::new();
     connections.iter().filter(|count| known.insert(**count)).map(|count| *count as usize).collect()
 }
 
 impl CompareCommand {
-    fn plan(&self) -> Plan {
-        Plan {
-            connections: each_once(&self.connections),
-            rounds: usize::from(self.rounds),
-            slice_seconds: self.work.seconds,
-            warmup_seconds: self.work.warmup,
-        }
+    fn pace(&self) -> Pace {
+        Pace { rounds: usize::from(self.rounds), slice_seconds: self.work.seconds, warmup_seconds: self.work.warmup }
     }
 
     /// Compares, prints and writes.
@@ -156,13 +169,12 @@ impl CompareCommand {
             self.load_all()?;
         }
         let names: Vec<String> = self.servers.iter().map(|server| server.name.clone()).collect();
-        let (plan, watcher) = (self.plan(), Rc::new(RefCell::new(progress::of_terminal())));
-        eprintln!(
-            "about {:.0} minutes, and the logins",
-            (plan.seconds(names.len()) + self.settle * (names.len() * plan.connections.len() * plan.rounds) as f64) / 60.0
-        );
+        let (counts, pace) = (each_once(&self.connections), self.pace());
+        let watcher = Rc::new(RefCell::new(progress::of_terminal()));
+        eprintln!("about {:.0} minutes, and the logins", pace.seconds(names.len() * counts.len(), self.settle) / 60.0);
+        let pauses = Pauses { settle: Duration::from_secs_f64(self.settle), ..Pauses::default() };
         let mut open = |server: usize, connections: usize| -> Result<Box<dyn Slices>, String> {
-            Ok(Box::new(Load::start(&self.options(server, connections), &watcher, self.settle)?))
+            Ok(Box::new(Load::start(&self.options(server, connections), &watcher, pauses)?))
         };
         let mut failed_to_write = None;
         let mut told = |so_far: &Measured| {
@@ -172,7 +184,7 @@ impl CompareCommand {
             // A run that is killed has written what it had.
             failed_to_write = self.write(&about.clone().with(so_far)).err();
         };
-        let measured = measure(&self.work.workload.name(), &names, &plan, &mut open, &mut told);
+        let measured = measure(&self.work.workload.name(), &names, &counts, &pace, &mut open, &mut told);
         watcher.borrow_mut().clear();
         if let Some(error) = failed_to_write {
             return Err(error);

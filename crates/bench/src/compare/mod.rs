@@ -6,9 +6,10 @@
 //! 3. A ratio is made of pairs of one round. A round in which one of both failed is no pair.
 //!
 //! # Start at
-//! [`measure`]; `command.rs` has the command line.
+//! [`measure`]; `command.rs` has the command line. `plain.rs` sets one server beside itself, with several numbers of connections.
 
 pub mod command;
+pub mod plain;
 
 use crate::combine;
 use crate::outcome::Outcome;
@@ -28,22 +29,20 @@ pub trait Slices {
 }
 
 /// How long, how often.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// Numbers of connections.
-    pub connections: Vec<usize>,
-    /// Slices of each server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Slices of each load.
     pub rounds: usize,
     /// Length of one.
     pub slice_seconds: f64,
-    /// Time of each server before the first, not counted.
+    /// Time of each load before the first, not counted.
     pub warmup_seconds: f64,
 }
 
-impl Plan {
-    /// How long all takes, but for logging in.
-    pub fn seconds(&self, servers: usize) -> f64 {
-        (self.connections.len() * servers) as f64 * (self.warmup_seconds + self.rounds as f64 * self.slice_seconds)
+impl Pace {
+    /// How long so many loads take, but for logging in, with so many seconds before each slice.
+    pub fn seconds(&self, loads: usize, before: f64) -> f64 {
+        loads as f64 * (self.warmup_seconds + self.rounds as f64 * (before + self.slice_seconds))
     }
 }
 
@@ -71,107 +70,124 @@ impl Measured {
 /// Opens connections: the server's number, how many.
 pub type Open<'a> = &'a mut dyn FnMut(usize, usize) -> Result<Box<dyn Slices>, String>;
 
-/// Measures; `told` gets a comparison as soon as its last round is over.
-pub fn measure(workload: &str, names: &[String], plan: &Plan, open: Open<'_>, told: &mut dyn FnMut(&Measured)) -> Measured {
+/// Measures with each number of connections; `told` gets a comparison as soon as its last round is over.
+pub fn measure(
+    workload: &str,
+    names: &[String],
+    counts: &[usize],
+    pace: &Pace,
+    open: Open<'_>,
+    told: &mut dyn FnMut(&Measured),
+) -> Measured {
     let mut all = Measured::default();
-    for connections in &plan.connections {
-        let (slices, notes) = at(*connections, names, plan, open);
-        let rounds = slices.iter().map(|round| round.iter().map(|slice| slice.as_ref().map(SliceFigures::of)).collect()).collect();
-        let settings = slices.iter().flatten().flatten().next().map_or_else(Default::default, |slice| slice.settings.clone());
-        all.comparisons.push(Comparison {
-            workload: workload.to_owned(),
-            settings,
-            connections: *connections,
-            servers: names.to_vec(),
-            rounds,
-        });
+    for connections in counts {
+        let with_count: Vec<String> = names.iter().map(|name| format!("{name}, {}", crate::report::connections(*connections))).collect();
+        let (slices, notes) = in_turns(&with_count, pace, &mut |server| open(server, *connections));
+        all.comparisons.push(comparison(workload, *connections, names, &slices));
         all.notes.extend(notes);
-        let mut of_server: Vec<Vec<Outcome>> = names.iter().map(|_| Vec::new()).collect();
-        slices.into_iter().flat_map(|round| round.into_iter().enumerate()).for_each(|(server, slice)| of_server[server].extend(slice));
-        for (slices, name) in of_server.into_iter().zip(names) {
+        for (outcome, name) in each_together(slices, names.len()).into_iter().zip(names) {
             // Those that were refused are in `lost`; the figure belongs to the number that was asked for.
-            all.outcomes.extend(combine::together(slices).map(|outcome| Outcome {
-                server: name.clone(),
-                connections: *connections,
-                ..outcome
-            }));
+            all.outcomes.extend(outcome.map(|outcome| Outcome { server: name.clone(), connections: *connections, ..outcome }));
         }
         told(&all);
     }
     all
 }
 
-/// One number of connections: what each round and server gave, and who failed. Who did is left out from there on.
-fn at(connections: usize, names: &[String], plan: &Plan, open: Open<'_>) -> (Vec<Vec<Option<Outcome>>>, Vec<String>) {
+/// What was made of slices, for ratios.
+fn comparison(workload: &str, connections: usize, names: &[String], slices: &[Vec<Option<Outcome>>]) -> Comparison {
+    let rounds = slices.iter().map(|round| round.iter().map(|slice| slice.as_ref().map(SliceFigures::of)).collect()).collect();
+    let settings = slices.iter().flatten().flatten().next().map_or_else(Default::default, |slice| slice.settings.clone());
+    Comparison { workload: workload.to_owned(), settings, connections, servers: names.to_vec(), rounds }
+}
+
+/// The slices of each of so many loads as one; of those that gave none nothing.
+fn each_together(slices: Vec<Vec<Option<Outcome>>>, loads: usize) -> Vec<Option<Outcome>> {
+    let mut of_load: Vec<Vec<Outcome>> = (0..loads).map(|_| Vec::new()).collect();
+    slices.into_iter().flat_map(|round| round.into_iter().enumerate()).for_each(|(load, slice)| of_load[load].extend(slice));
+    of_load.into_iter().map(combine::together).collect()
+}
+
+/// Loads in turns: what each round and load gave, and who failed. Who did is left out from there on.
+fn in_turns(
+    names: &[String],
+    pace: &Pace,
+    open: &mut dyn FnMut(usize) -> Result<Box<dyn Slices>, String>,
+) -> (Vec<Vec<Option<Outcome>>>, Vec<String>) {
     let mut notes = Vec::new();
-    let mut note =
-        |server: usize, why: String| notes.push(format!("{}, {}: {why}", names[server], crate::report::connections(connections)));
+    let mut note = |load: usize, why: String| notes.push(format!("{}: {why}", names[load]));
     let mut opened: Vec<Option<Box<dyn Slices>>> = Vec::new();
-    for server in 0..names.len() {
-        opened.push(open(server, connections).map_err(|why| note(server, why)).ok());
+    for load in 0..names.len() {
+        opened.push(open(load).map_err(|why| note(load, why)).ok());
     }
-    let mut slice = |server: usize, seconds: f64| {
-        let result = opened[server].as_mut()?.slice(seconds);
+    let mut slice = |load: usize, seconds: f64| {
+        let result = opened[load].as_mut()?.slice(seconds);
         result
             .map_err(|why| {
-                note(server, why);
-                opened[server] = None;
+                note(load, why);
+                opened[load] = None;
             })
             .ok()
     };
-    if plan.warmup_seconds > 0.0 {
-        (0..names.len()).for_each(|server| drop(slice(server, plan.warmup_seconds)));
+    if pace.warmup_seconds > 0.0 {
+        (0..names.len()).for_each(|load| drop(slice(load, pace.warmup_seconds)));
     }
     let mut rounds = Vec::new();
-    for round in 0..plan.rounds {
+    for round in 0..pace.rounds {
         let mut of_round: Vec<Option<Outcome>> = vec![None; names.len()];
         for turn in 0..names.len() {
-            let server = (turn + round) % names.len();
-            of_round[server] = slice(server, plan.slice_seconds);
+            let load = (turn + round) % names.len();
+            of_round[load] = slice(load, pace.slice_seconds);
         }
         rounds.push(of_round);
     }
-    for (server, connections) in opened.into_iter().enumerate() {
-        let _ = connections.map(|connections| connections.close().map_err(|why| note(server, why)));
+    for (load, connections) in opened.into_iter().enumerate() {
+        let _ = connections.map(|connections| connections.close().map_err(|why| note(load, why)));
     }
     (rounds, notes)
+}
+
+/// Heads of the columns that [`figures`] fills, of what is compared with `first`.
+fn heads(first: &str) -> [String; 9] {
+    let ratio = format!("x {first} (95 %)");
+    let cpu_ratio = format!("CPU {ratio}");
+    ["tx/s", &ratio, "slices' range", "CPU µs/tx", &cpu_ratio, "p50 ms", "p99 ms", "failed", "lost"].map(str::to_owned)
+}
+
+/// What a load gave, and how it compares with the first one.
+fn figures(outcome: &Outcome, comparison: &Comparison, load: usize) -> [String; 9] {
+    let all = crate::report::csv::all_kinds(outcome);
+    let rates: Vec<f64> = comparison.rounds.iter().filter_map(|round| Some(round.get(load)?.as_ref()?.rate())).collect();
+    let range = crate::statistics::range(&rates).map_or_else(String::new, |(low, high)| format!("{} – {}", shown(low), shown(high)));
+    let compared = |ratio: Option<crate::statistics::Ratio>| match (load, ratio) {
+        (0, _) | (_, None) => String::new(),
+        (_, Some(ratio)) => shown_ratio(&ratio),
+    };
+    let count = |n: u64| if n == 0 { String::new() } else { n.to_string() };
+    [
+        shown(outcome.rate()),
+        compared(comparison.ratio(load)),
+        range,
+        outcome.cpu_seconds_each().map_or_else(String::new, |s| shown(s * 1e6)),
+        compared(comparison.cpu_ratio(load)),
+        shown(all.percentile_ms(0.5)),
+        shown(all.percentile_ms(0.99)),
+        count(outcome.failed),
+        count(outcome.lost),
+    ]
 }
 
 /// A line for each server and number of connections.
 pub fn table(measured: &Measured) -> Table {
     let first = measured.comparisons.first().and_then(|c| c.servers.first()).map_or("", String::as_str);
-    let (ratio, cpu_ratio) = (format!("x {first} (95 %)"), format!("CPU x {first} (95 %)"));
-    let head = ["connections", "server", "tx/s", &ratio, "slices' range", "CPU µs/tx", &cpu_ratio, "p50 ms", "p99 ms", "failed", "lost"];
+    let heads = heads(first);
+    let head: Vec<&str> = ["connections", "server"].into_iter().chain(heads.iter().map(String::as_str)).collect();
     let mut table = Table::new(2, &head);
     for comparison in &measured.comparisons {
         for (server, name) in comparison.servers.iter().enumerate() {
             let mine = measured.outcomes.iter().find(|o| o.server == *name && o.connections == comparison.connections);
-            let Some(outcome) = mine else {
-                table.row(vec![comparison.connections.to_string(), name.clone(), "–".to_owned()]);
-                continue;
-            };
-            let all = crate::report::csv::all_kinds(outcome);
-            let rates: Vec<f64> = comparison.rounds.iter().filter_map(|round| Some(round.get(server)?.as_ref()?.rate())).collect();
-            let range =
-                crate::statistics::range(&rates).map_or_else(String::new, |(low, high)| format!("{} – {}", shown(low), shown(high)));
-            let compared = |ratio: Option<crate::statistics::Ratio>| match (server, ratio) {
-                (0, _) | (_, None) => String::new(),
-                (_, Some(ratio)) => shown_ratio(&ratio),
-            };
-            let count = |n: u64| if n == 0 { String::new() } else { n.to_string() };
-            table.row(vec![
-                comparison.connections.to_string(),
-                name.clone(),
-                shown(outcome.rate()),
-                compared(comparison.ratio(server)),
-                range,
-                outcome.cpu_seconds_each().map_or_else(String::new, |s| shown(s * 1e6)),
-                compared(comparison.cpu_ratio(server)),
-                shown(all.percentile_ms(0.5)),
-                shown(all.percentile_ms(0.99)),
-                count(outcome.failed),
-                count(outcome.lost),
-            ]);
+            let figures = mine.map_or_else(|| vec!["–".to_owned()], |outcome| figures(outcome, comparison, server).into());
+            table.row([vec![comparison.connections.to_string(), name.clone()], figures].concat());
         }
     }
     table.compact()

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// A machine whose speed drifts by half, and what its servers do on it.
 #[derive(Default)]
-struct Machine {
+pub(super) struct Machine {
     /// Seconds that have passed.
     clock: f64,
     /// Which server had a slice, in order, and how long.
@@ -16,7 +16,7 @@ struct Machine {
     open: usize,
 }
 
-struct Made {
+pub(super) struct Made {
     machine: Rc<RefCell<Machine>>,
     server: usize,
     connections: usize,
@@ -48,32 +48,38 @@ impl Drop for Made {
     }
 }
 
+/// A load that stands open and does not fail.
+pub(super) fn made(machine: &Rc<RefCell<Machine>>, server: usize, connections: usize, rate: f64, seed: u64) -> Made {
+    machine.borrow_mut().open += 1;
+    Made { machine: Rc::clone(machine), server, connections, rate, fails_at: None, random: Random::new(seed + server as u64) }
+}
+
 /// Servers with these rates; the one that fails, at which of its slices.
-fn run(rates: &[f64], plan: &Plan, fails: Option<(usize, usize)>, seed: u64) -> (Measured, Vec<(usize, f64)>) {
+fn run(rates: &[f64], counts: &[usize], pace: &Pace, fails: Option<(usize, usize)>, seed: u64) -> (Measured, Vec<(usize, f64)>) {
     let machine = Rc::new(RefCell::new(Machine::default()));
     let names: Vec<String> = ["A", "B", "C"][..rates.len()].iter().map(|n| (*n).to_owned()).collect();
     let mut open = |server: usize, connections: usize| -> Result<Box<dyn Slices>, String> {
         if fails == Some((server, 0)) {
             return Err("Too many connections".to_owned());
         }
-        machine.borrow_mut().open += 1;
         let fails_at = fails.and_then(|(failing, at)| (failing == server).then_some(at));
-        let random = Random::new(seed + server as u64);
-        Ok(Box::new(Made { machine: Rc::clone(&machine), server, connections, rate: rates[server], fails_at, random }))
+        let mut load = made(&machine, server, connections, rates[server], seed);
+        load.fails_at = fails_at;
+        Ok(Box::new(load))
     };
-    let measured = measure("tpcc", &names, plan, &mut open, &mut |_| {});
+    let measured = measure("tpcc", &names, counts, pace, &mut open, &mut |_| {});
     assert_eq!(machine.borrow().open, 0, "connections are closed before those of another number are opened");
     let turns = std::mem::take(&mut machine.borrow_mut().turns);
     (measured, turns)
 }
 
-fn plan(rounds: usize, connections: &[usize]) -> Plan {
-    Plan { connections: connections.to_vec(), rounds, slice_seconds: 4.0, warmup_seconds: 1.0 }
+fn pace(rounds: usize) -> Pace {
+    Pace { rounds, slice_seconds: 4.0, warmup_seconds: 1.0 }
 }
 
 #[test]
 fn turns_rotate_and_are_of_the_same_length() {
-    let (_, turns) = run(&[10.0, 20.0, 30.0], &plan(3, &[16]), None, 1);
+    let (_, turns) = run(&[10.0, 20.0, 30.0], &[16], &pace(3), None, 1);
     let servers: Vec<usize> = turns.iter().map(|(server, _)| *server).collect();
     assert_eq!(servers, [0, 1, 2, /* rounds */ 0, 1, 2, 1, 2, 0, 2, 0, 1]);
     assert!(turns[..3].iter().all(|(_, s)| *s == 1.0) && turns[3..].iter().all(|(_, s)| *s == 4.0));
@@ -83,7 +89,7 @@ fn turns_rotate_and_are_of_the_same_length() {
 fn the_ratio_is_found_although_the_machine_drifts() {
     let seed = 3;
     println!("seed {seed}");
-    let (measured, _) = run(&[40.0, 100.0], &plan(10, &[1, 16]), None, seed);
+    let (measured, _) = run(&[40.0, 100.0], &[1, 16], &pace(10), None, seed);
     assert_eq!((measured.outcomes.len(), measured.comparisons.len()), (4, 2));
     for comparison in &measured.comparisons {
         let ratio = comparison.ratio(1).unwrap();
@@ -103,13 +109,13 @@ fn the_ratio_is_found_although_the_machine_drifts() {
 
 #[test]
 fn who_fails_is_left_out_and_named() {
-    let (measured, turns) = run(&[10.0, 20.0], &plan(4, &[16]), Some((1, 3)), 1);
+    let (measured, turns) = run(&[10.0, 20.0], &[16], &pace(4), Some((1, 3)), 1);
     assert_eq!(measured.notes, ["B, 16 connections: the server closed the connection"]);
     let pairs = measured.comparisons[0].ratio(1).unwrap().pairs;
     assert_eq!((pairs, turns.len()), (1, 8));
     assert_eq!(measured.comparisons[0].rounds.iter().filter(|round| round[0].is_some()).count(), 4, "the other goes on");
 
-    let (measured, _) = run(&[10.0, 20.0], &plan(2, &[1024]), Some((1, 0)), 1);
+    let (measured, _) = run(&[10.0, 20.0], &[1024], &pace(2), Some((1, 0)), 1);
     assert_eq!(measured.notes, ["B, 1024 connections: Too many connections"]);
     assert_eq!((measured.outcomes.len(), measured.comparisons[0].ratio(1)), (1, None));
     assert!(table(&measured).text().contains("B"), "it has its line");
@@ -117,5 +123,6 @@ fn who_fails_is_left_out_and_named() {
 
 #[test]
 fn how_long_it_takes() {
-    assert_eq!(plan(5, &[1, 16]).seconds(2), 84.0);
+    assert_eq!(pace(5).seconds(2 * 2, 0.0), 84.0);
+    assert_eq!(pace(5).seconds(1, 0.5), 23.5);
 }

@@ -4,7 +4,7 @@ use super::probe::Asking;
 use super::{Soak, run};
 use crate::address::Server;
 use crate::compare::Slices;
-use crate::compare::command::Load;
+use crate::compare::command::{Load, Pauses};
 use crate::options::{RunOptions, Work};
 use crate::progress;
 use crate::report::{self, Form, Report, shown};
@@ -82,7 +82,7 @@ impl SoakCommand {
             ledger: None,
         };
         let mut asking = Asking::new(self.server.connect(true)?, &self.server.login.database);
-        let mut load = Load::start(&options, &watcher, 0.0)?;
+        let mut load = Load::start(&options, &watcher, Pauses::default())?;
         if self.work.warmup > 0.0 {
             load.slice(self.work.warmup)?;
         }
