@@ -451,6 +451,9 @@ impl<S: Service> Front<S> {
 
     /// Serves a guest whose client has spoken, at this post, until it waits for its client again. Its reply may be left at the post.
     fn serve_shared(&self, post: usize, mut guest: Box<Guest<S>>, desk: &mut Desk<S>) -> Option<Answered> {
+        if let Some(ticket) = guest.visitor.guard.ticket {
+            self.seats[guest.visitor.guard.post].bring_near(ticket);
+        }
         // Who holds something keeps what was lent to it; whose reply has waited is in the middle of a command.
         let mut is_new = guest.lent.is_none() && guest.reply.is_none();
         if guest.lent.is_none() {
