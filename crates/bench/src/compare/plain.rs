@@ -109,8 +109,16 @@ impl PlainCommand {
         // Of one that failed nobody knows what it changed.
         let totals = ended.totals.filter(|_| notes.is_empty());
         let verdict = totals.and_then(|totals| totals.verdict(&Workload::new(&self.options(counts[0])))).filter(|verdict| verdict != "ok");
-        notes.into_iter().next().or(ended.wrong).or(verdict).map_or(Ok(()), Err)
+        notes.into_iter().next().or(ended.wrong).or(verdict).or(too_few(&counts, &outcomes)).map_or(Ok(()), Err)
     }
+}
+
+/// What is said of a number of connections that were not all let in: its figures are those of fewer.
+fn too_few(counts: &[usize], outcomes: &[Option<Outcome>]) -> Option<String> {
+    counts.iter().zip(outcomes).find_map(|(count, outcome)| {
+        let let_in = outcome.as_ref()?.connections;
+        (let_in < *count).then(|| format!("of {} {let_in} were let in", report::connections(*count)))
+    })
 }
 
 /// A line for each number of connections.
@@ -151,6 +159,14 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.len() == 3 && lines[1].starts_with("64 ") && lines[2].starts_with("2000 "), "{text}");
         assert!(lines[2].contains(" – ") && lines[1].matches(" – ").count() == 1, "the first has no ratio: {text}");
+    }
+
+    #[test]
+    fn figures_of_fewer_connections_are_told() {
+        let machine = Rc::new(RefCell::new(Machine::default()));
+        let outcomes = [64, 1976].map(|let_in| made(&machine, 0, let_in, 10.0, 1).slice(2.0).ok());
+        assert_eq!(too_few(&[64, 1976], &outcomes), None);
+        assert_eq!(too_few(&[64, 2000], &outcomes).as_deref(), Some("of 2000 connections 1976 were let in"));
     }
 
     #[test]
