@@ -91,12 +91,9 @@ def main():
         scratch = Path(scratch)
         data = args.keep or scratch
         data.mkdir(parents=True, exist_ok=True)
-        is_new = not (data / "data").exists()
         server = measure.start_server(args.program, data / "data", PORT, "1G", ["max_connections=12000"], scratch / "log")
         try:
-            if is_new:
-                subprocess.run([args.program, "sql", "-P", str(PORT), "-e", "CREATE DATABASE sbtest"], check=True)
-                subprocess.run(bench(args, "prepare"), check=True, capture_output=True)
+            measure.load_once(args.program, PORT, bench(args, "prepare"), data)
             for _ in range(args.rounds):
                 for count in counts:
                     for sums, found in zip(times[count], measured(args, server, count, scratch)):

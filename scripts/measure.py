@@ -42,6 +42,15 @@ def start_server(binary, data, port, pool, settings, log):
     raise SystemExit(f"the server does not answer; see {log}")
 
 
+def load_once(program, port, prepare, data):
+    """Runs the command that loads the data, unless it has loaded them into this directory before."""
+    loaded = data / "loaded"
+    if not loaded.exists():
+        subprocess.run([program, "sql", "-P", str(port), "-e", "CREATE DATABASE IF NOT EXISTS sbtest"], check=True)
+        subprocess.run(prepare, check=True, capture_output=True)
+        loaded.touch()
+
+
 def stop_server(server):
     server.terminate()
     try:

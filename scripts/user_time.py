@@ -106,13 +106,9 @@ def main():
     with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         data = args.keep or Path(scratch)
         data.mkdir(parents=True, exist_ok=True)
-        is_new = not (data / "loaded").exists()
         server = measure.start_server(args.program, data / "data", PORT, args.pool, [f"max_connections={max(counts) + 100}"], data / "log")
         try:
-            if is_new:
-                subprocess.run([args.program, "sql", "-P", str(PORT), "-e", "CREATE DATABASE IF NOT EXISTS sbtest"], check=True)
-                subprocess.run(bench(args, "prepare"), check=True, capture_output=True)
-                (data / "loaded").touch()
+            measure.load_once(args.program, PORT, bench(args, "prepare"), data)
             for number in range(args.rounds):
                 first = number % len(counts)
                 found = {count: one_slice(args, server, count) for count in counts[first:] + counts[:first]}
