@@ -16,6 +16,7 @@ its time is told apart by its thread's name and is not in these columns.
   --size ARGS           for `prepare` and `run` (four tables of 50,000 rows; of TPC-C 50 small warehouses)
   --work ARGS           for `run` alone, such as `--text --roaming`
   --pool BYTES          the server's buffer pool (1G)
+  --set NAME=VALUE      for the server, such as altiplano_stand_in=0 (may be said again)
   --keep DIR            data stay there, and are not loaded again
 
 Needs the mysql client.
@@ -97,6 +98,7 @@ def main():
     parser.add_argument("--size")
     parser.add_argument("--work", default="")
     parser.add_argument("--pool", default="1G")
+    parser.add_argument("--set", action="append", default=[])
     parser.add_argument("--keep", type=Path)
     args = parser.parse_args()
     args.program = str(Path(args.program).resolve())
@@ -106,7 +108,7 @@ def main():
     with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
         data = args.keep or Path(scratch)
         data.mkdir(parents=True, exist_ok=True)
-        server = measure.start_server(args.program, data / "data", PORT, args.pool, [f"max_connections={max(counts) + 100}"], data / "log")
+        server = measure.start_server(args.program, data / "data", PORT, args.pool, [f"max_connections={max(counts) + 100}", *args.set], data / "log")
         try:
             measure.load_once(args.program, PORT, bench(args, "prepare"), data)
             for number in range(args.rounds):
