@@ -8,6 +8,8 @@ work hits all alike; shares are of the neighbouring slice without.
 """
 import argparse, os, random, shutil, signal, statistics, subprocess, sys, tempfile, time
 
+from measure import process_times
+
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
 parser.add_argument("--port", type=int, default=14162)
@@ -27,8 +29,7 @@ def sql(text):
 
 
 def seconds_of(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(process_times(pid))
 
 
 def finished():

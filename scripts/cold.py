@@ -19,7 +19,6 @@ import argparse
 import collections
 import json
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -87,19 +86,11 @@ def main():
         parser.error("two counts of connections")
     args.program = str(Path(args.program).resolve())
     times = {count: (collections.Counter(), collections.Counter()) for count in counts}
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
-        scratch = Path(scratch)
-        data = args.keep or scratch
-        data.mkdir(parents=True, exist_ok=True)
-        server = measure.start_server(args.program, data / "data", PORT, "1G", ["max_connections=12000"], scratch / "log")
-        try:
-            measure.load_once(args.program, PORT, bench(args, "prepare"), data)
-            for _ in range(args.rounds):
-                for count in counts:
-                    for sums, found in zip(times[count], measured(args, server, count, scratch)):
-                        sums.update(found)
-        finally:
-            measure.stop_server(server)
+    with measure.loaded_server(args.program, PORT, "1G", ["max_connections=12000"], bench(args, "prepare"), args.keep) as (server, scratch):
+        for _ in range(args.rounds):
+            for count in counts:
+                for sums, found in zip(times[count], measured(args, server, count, scratch)):
+                    sums.update(found)
     report(args, counts, times)
 
 

@@ -16,6 +16,8 @@ User root without password; the server needs max_connections above COUNT + storm
 """
 import argparse, os, resource, select, socket, struct, subprocess, sys, tempfile, threading, time
 
+from measure import process_times
+
 CAPS = 0x00000001 | 0x00000200 | 0x00008000 | 0x00080000 | 0x00020000  # LONG_PASSWORD PROTOCOL_41 SECURE_CONNECTION PLUGIN_AUTH MULTI_RESULTS
 
 
@@ -40,8 +42,7 @@ def rss(pid):
 
 
 def cpu(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(process_times(pid))
 
 
 # Lets the kernel choose a port when the other end is known.

@@ -1,6 +1,8 @@
 """What the measuring scripts share: a server of their own and its processor time, a session of the `mysql` client that stays open, a plot."""
+import contextlib
 import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -42,21 +44,31 @@ def start_server(binary, data, port, pool, settings, log):
     raise SystemExit(f"the server does not answer; see {log}")
 
 
-def load_once(program, port, prepare, data):
-    """Runs the command that loads the data, unless it has loaded them into this directory before."""
-    loaded = data / "loaded"
-    if not loaded.exists():
-        subprocess.run([program, "sql", "-P", str(port), "-e", "CREATE DATABASE IF NOT EXISTS sbtest"], check=True)
-        subprocess.run(prepare, check=True, capture_output=True)
-        loaded.touch()
-
-
 def stop_server(server):
     server.terminate()
     try:
         server.wait(60)
     except subprocess.TimeoutExpired:
         server.kill()
+
+
+@contextlib.contextmanager
+def loaded_server(program, port, pool, settings, prepare, keep=None):
+    """A server of its own while the block runs, and a directory that goes with it. The command `prepare` loads the data, unless it has done so in `keep` before, where they stay."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
+        scratch = Path(scratch)
+        data = keep or scratch
+        data.mkdir(parents=True, exist_ok=True)
+        server = start_server(program, data / "data", port, pool, settings, scratch / "log")
+        try:
+            loaded = data / "loaded"
+            if not loaded.exists():
+                subprocess.run([program, "sql", "-P", str(port), "-e", "CREATE DATABASE IF NOT EXISTS sbtest"], check=True)
+                subprocess.run(prepare, check=True, capture_output=True)
+                loaded.touch()
+            yield server, scratch
+        finally:
+            stop_server(server)
 
 
 def of_stat(stat):
@@ -66,23 +78,27 @@ def of_stat(stat):
     return fields[fields.index("(") + 1:fields.rindex(")")], (int(rest[11]) / tick, int(rest[12]) / tick)
 
 
-def thread_times(pid):
-    """Seconds of user and of kernel time of a process's threads, those of one name together."""
-    times = {}
+def times_of_threads(pid, name):
+    """Seconds of user and of kernel time of a process's threads whose names begin so."""
+    times = [0.0, 0.0]
     for thread in Path(f"/proc/{pid}/task").iterdir():
         try:
-            name, (user, kernel) = of_stat(thread / "stat")
+            found, used = of_stat(thread / "stat")
         except FileNotFoundError:
             continue
-        known = times.get(name, (0, 0))
-        times[name] = (known[0] + user, known[1] + kernel)
+        if found.startswith(name):
+            times = [all_of + more for all_of, more in zip(times, used)]
     return times
+
+
+def process_times(pid):
+    """Seconds of user and of kernel time of a process, threads that have ended included."""
+    return of_stat(Path(f"/proc/{pid}/stat"))[1]
 
 
 def processor(pid):
     """Seconds of the processor by a server, threads that have ended included, and by those of its threads that purge."""
-    purge = sum(sum(times) for name, times in thread_times(pid).items() if name.startswith("purge"))
-    return sum(of_stat(Path(f"/proc/{pid}/stat"))[1]), purge
+    return sum(process_times(pid)), sum(times_of_threads(pid, "purge"))
 
 
 def plot(path, title, values, levels, label):

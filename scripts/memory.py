@@ -29,7 +29,7 @@ import threading
 import time
 from pathlib import Path
 
-from measure import Client, plot, start_server, stop_server
+from measure import Client, plot, process_times, start_server, stop_server
 
 ROOT = Path(__file__).resolve().parent.parent
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -106,8 +106,7 @@ def resident(pid):
 
 
 def processor_seconds(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
+    return sum(process_times(pid))
 
 
 def quarters(samples, of):

@@ -11,6 +11,8 @@ server with SIGKILL, starts it again, and asks until a query is answered. Needs 
 """
 import argparse, os, re, shutil, signal, subprocess, sys, time
 
+from measure import process_times
+
 TABLES = ["--tables=4", "--mysql-host=127.0.0.1", "--mysql-db=recovery", "--mysql-user=root", "--db-driver=mysql", "--rand-type=uniform"]
 
 
@@ -29,8 +31,8 @@ def until_answered(port, begun, limit=600):
 
 
 def processor_seconds(pid):
-    fields = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
-    return f"processor seconds: user {int(fields[11]) / 100}, system {int(fields[12]) / 100}"
+    user, system = process_times(pid)
+    return f"processor seconds: user {user}, system {system}"
 
 
 class Altiplano:

@@ -26,7 +26,6 @@ import json
 import math
 import statistics
 import subprocess
-import tempfile
 from pathlib import Path
 
 import measure
@@ -44,15 +43,15 @@ def bench(args, command, *more):
 
 def one_slice(args, server, connections):
     """Transactions a second, and microseconds of user and kernel time for each."""
-    before = measure.thread_times(server.pid)
+    before = measure.process_times(server.pid), measure.times_of_threads(server.pid, STAND_IN)
     run = bench(args, "run", "--json", "--connections", str(connections), "--seconds", str(args.seconds), "--warmup", str(args.warmup), *args.work.split())
     found = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
-    after = measure.thread_times(server.pid)
+    after = measure.process_times(server.pid), measure.times_of_threads(server.pid, STAND_IN)
     serving = []
     for mode, figure in enumerate(("server_user_us", "server_system_us")):
-        grown = {name: times[mode] - before.get(name, (0, 0))[mode] for name, times in after.items()}
-        own = 1 - grown.get(STAND_IN, 0) / max(sum(grown.values()), 1e-9)
-        serving.append(found[figure] * own)
+        # The threads that served may have ended by now, but the process has their time.
+        grown, stood_in = (now[mode] - then[mode] for now, then in zip(after, before))
+        serving.append(found[figure] * (1 - stood_in / grown if grown else 1))
     return found["tps"], *serving
 
 
@@ -105,19 +104,13 @@ def main():
     args.size = args.size or SIZES.get(args.workload, SIZE)
     counts = [int(count) for count in args.connections.split(",")]
     rounds = []
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as scratch:
-        data = args.keep or Path(scratch)
-        data.mkdir(parents=True, exist_ok=True)
-        server = measure.start_server(args.program, data / "data", PORT, args.pool, [f"max_connections={max(counts) + 100}", *args.set], data / "log")
-        try:
-            measure.load_once(args.program, PORT, bench(args, "prepare"), data)
-            for number in range(args.rounds):
-                first = number % len(counts)
-                found = {count: one_slice(args, server, count) for count in counts[first:] + counts[:first]}
-                rounds.append(found)
-                print(f"round {number + 1}: " + ", ".join(f"{count}: {found[count][0]:,.0f}/s {found[count][1]:.2f} µs" for count in counts), flush=True)
-        finally:
-            measure.stop_server(server)
+    settings = [f"max_connections={max(counts) + 100}", *args.set]
+    with measure.loaded_server(args.program, PORT, args.pool, settings, bench(args, "prepare"), args.keep) as (server, _):
+        for number in range(args.rounds):
+            first = number % len(counts)
+            found = {count: one_slice(args, server, count) for count in counts[first:] + counts[:first]}
+            rounds.append(found)
+            print(f"round {number + 1}: " + ", ".join(f"{count}: {found[count][0]:,.0f}/s {found[count][1]:.2f} µs" for count in counts), flush=True)
     report(args, counts, rounds)
 
 

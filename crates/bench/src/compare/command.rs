@@ -149,10 +149,6 @@ pub fn each_once(connections: &[u32]) -> Vec<usize> {
 }
 
 impl CompareCommand {
-    fn pace(&self) -> Pace {
-        Pace { rounds: usize::from(self.rounds), slice_seconds: self.work.seconds, warmup_seconds: self.work.warmup }
-    }
-
     /// Compares, prints and writes.
     pub fn execute(&self) -> Result<(), String> {
         let mut names: Vec<String> = self.servers.iter().map(|server| server.name.clone()).collect();
@@ -160,18 +156,15 @@ impl CompareCommand {
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("two servers are called {}", twice[0]));
         }
-        if !(0.0..=3600.0).contains(&self.settle) || self.work.seconds < 0.1 {
-            return Err("a slice lasts a tenth of a second at least, and between slices is an hour at most".to_owned());
-        }
+        let pace = Pace::of(&self.work, self.rounds, self.settle)?;
         self.output.iter().try_for_each(|path| report::Form::of(path).map(drop))?;
         let mut about = Report::here();
         if self.prepare {
             self.load_all()?;
         }
         let names: Vec<String> = self.servers.iter().map(|server| server.name.clone()).collect();
-        let (counts, pace) = (each_once(&self.connections), self.pace());
-        let watcher = Rc::new(RefCell::new(progress::of_terminal()));
-        eprintln!("about {:.0} minutes, and the logins", pace.seconds(names.len() * counts.len(), self.settle) / 60.0);
+        let (counts, watcher) = (each_once(&self.connections), Rc::new(RefCell::new(progress::of_terminal())));
+        eprintln!("about {:.0} minutes, and the logins", pace.seconds(names.len() * counts.len()) / 60.0);
         let pauses = Pauses { settle: Duration::from_secs_f64(self.settle), ..Pauses::default() };
         let mut open = |server: usize, connections: usize| -> Result<Box<dyn Slices>, String> {
             Ok(Box::new(Load::start(&self.options(server, connections), &watcher, pauses)?))

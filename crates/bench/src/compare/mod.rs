@@ -12,6 +12,7 @@ pub mod command;
 pub mod plain;
 
 use crate::combine;
+use crate::options::Work;
 use crate::outcome::Outcome;
 use crate::report::figures::shown_ratio;
 use crate::report::table::Table;
@@ -35,14 +36,24 @@ pub struct Pace {
     pub rounds: usize,
     /// Length of one.
     pub slice_seconds: f64,
+    /// Before each, not counted.
+    pub before_seconds: f64,
     /// Time of each load before the first, not counted.
     pub warmup_seconds: f64,
 }
 
 impl Pace {
-    /// How long so many loads take, but for logging in, with so many seconds before each slice.
-    pub fn seconds(&self, loads: usize, before: f64) -> f64 {
-        loads as f64 * (self.warmup_seconds + self.rounds as f64 * (before + self.slice_seconds))
+    /// As the command line says; an error when it makes no sense.
+    fn of(work: &Work, rounds: u16, before_seconds: f64) -> Result<Pace, String> {
+        if !(0.0..=3600.0).contains(&before_seconds) || work.seconds < 0.1 {
+            return Err("a slice lasts a tenth of a second at least, and between slices is an hour at most".to_owned());
+        }
+        Ok(Pace { rounds: usize::from(rounds), slice_seconds: work.seconds, before_seconds, warmup_seconds: work.warmup })
+    }
+
+    /// How long so many loads take, but for logging in.
+    pub fn seconds(&self, loads: usize) -> f64 {
+        loads as f64 * (self.warmup_seconds + self.rounds as f64 * (self.before_seconds + self.slice_seconds))
     }
 }
 

@@ -82,11 +82,8 @@ impl PlainCommand {
         if counts.len() < 2 {
             return Err("two numbers of connections at least: the others are compared with the first".to_owned());
         }
-        if !(0.0..=3600.0).contains(&self.lead) || self.work.seconds < 0.1 {
-            return Err("a slice lasts a tenth of a second at least, and before it is measured an hour at most".to_owned());
-        }
-        let pace = Pace { rounds: usize::from(self.rounds), slice_seconds: self.work.seconds, warmup_seconds: self.work.warmup };
-        eprintln!("about {:.0} minutes, and the logins", pace.seconds(counts.len(), self.lead) / 60.0);
+        let pace = Pace::of(&self.work, self.rounds, self.lead)?;
+        eprintln!("about {:.0} minutes, and the logins", pace.seconds(counts.len()) / 60.0);
         let watcher = Rc::new(RefCell::new(progress::of_terminal()));
         let pauses = Pauses { lead_seconds: self.lead, ..Pauses::default() };
         let ended = Rc::new(RefCell::new(Ended::default()));
@@ -145,7 +142,7 @@ mod tests {
         println!("seed {seed}");
         let (counts, machine) = ([64, 2000], Rc::new(RefCell::new(Machine::default())));
         let names = counts.map(report::connections);
-        let pace = Pace { rounds: 20, slice_seconds: 2.0, warmup_seconds: 0.0 };
+        let pace = Pace { rounds: 20, slice_seconds: 2.0, before_seconds: 0.0, warmup_seconds: 0.0 };
         let mut open = |load: usize| -> Result<Box<dyn Slices>, String> {
             Ok(Box::new(made(&machine, load, counts[load], [4000.0, 3600.0][load], seed)))
         };
@@ -173,7 +170,7 @@ mod tests {
     fn who_fails_has_a_line_without_figures() {
         let (counts, machine) = ([1, 2], Rc::new(RefCell::new(Machine::default())));
         let names = counts.map(report::connections);
-        let pace = Pace { rounds: 2, slice_seconds: 2.0, warmup_seconds: 0.0 };
+        let pace = Pace { rounds: 2, slice_seconds: 2.0, before_seconds: 0.0, warmup_seconds: 0.0 };
         let mut open = |load: usize| -> Result<Box<dyn Slices>, String> {
             if load == 1 { Err("Too many connections".to_owned()) } else { Ok(Box::new(made(&machine, load, 1, 10.0, 1))) }
         };

@@ -74,7 +74,7 @@ fn run(rates: &[f64], counts: &[usize], pace: &Pace, fails: Option<(usize, usize
 }
 
 fn pace(rounds: usize) -> Pace {
-    Pace { rounds, slice_seconds: 4.0, warmup_seconds: 1.0 }
+    Pace { rounds, slice_seconds: 4.0, before_seconds: 0.0, warmup_seconds: 1.0 }
 }
 
 #[test]
@@ -123,6 +123,6 @@ fn who_fails_is_left_out_and_named() {
 
 #[test]
 fn how_long_it_takes() {
-    assert_eq!(pace(5).seconds(2 * 2, 0.0), 84.0);
-    assert_eq!(pace(5).seconds(1, 0.5), 23.5);
+    assert_eq!(pace(5).seconds(2 * 2), 84.0);
+    assert_eq!(Pace { before_seconds: 0.5, ..pace(5) }.seconds(1), 23.5);
 }
