@@ -3,6 +3,7 @@ import contextlib
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -78,17 +79,45 @@ def of_stat(stat):
     return fields[fields.index("(") + 1:fields.rindex(")")], (int(rest[11]) / tick, int(rest[12]) / tick)
 
 
-def times_of_threads(pid, name):
-    """Seconds of user and of kernel time of a process's threads whose names begin so."""
-    times = [0.0, 0.0]
+def threads(pid):
+    """Name, and seconds of user and of kernel time, of each thread of a process by its number."""
+    found = {}
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        try:
-            found, used = of_stat(thread / "stat")
-        except FileNotFoundError:
-            continue
-        if found.startswith(name):
-            times = [all_of + more for all_of, more in zip(times, used)]
-    return times
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # It ended while it was looked at.
+            found[thread.name] = of_stat(thread / "stat")
+    return found
+
+
+class ThreadTimes:
+    """What the threads of a process take while the block runs: they are asked every 50 ms, so that of one that ends not more than that is lost."""
+
+    def __init__(self, pid):
+        self.pid, self.over = pid, threading.Event()
+
+    def __enter__(self):
+        self.first = threads(self.pid)
+        self.last = dict(self.first)
+        self.watcher = threading.Thread(target=self.watch)
+        self.watcher.start()
+        return self
+
+    def watch(self):
+        while not self.over.wait(0.05):
+            self.last.update(threads(self.pid))
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.watcher.join()
+        self.last.update(threads(self.pid))
+
+    def grown(self, wanted):
+        """Seconds of user and of kernel time of the threads whose name `wanted` says yes to."""
+        times = [0.0, 0.0]
+        for number, (name, used) in self.last.items():
+            if wanted(name):
+                before = self.first.get(number, (name, (0.0, 0.0)))[1]
+                times = [all_of + now - then for all_of, now, then in zip(times, used, before)]
+        return times
 
 
 def process_times(pid):
@@ -98,7 +127,8 @@ def process_times(pid):
 
 def processor(pid):
     """Seconds of the processor by a server, threads that have ended included, and by those of its threads that purge."""
-    return sum(process_times(pid)), sum(times_of_threads(pid, "purge"))
+    purging = (used for name, used in threads(pid).values() if name.startswith("purge"))
+    return sum(process_times(pid)), sum(sum(used) for used in purging)
 
 
 def plot(path, title, values, levels, label):

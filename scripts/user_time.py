@@ -43,15 +43,14 @@ def bench(args, command, *more):
 
 def one_slice(args, server, connections):
     """Transactions a second, and microseconds of user and kernel time for each."""
-    before = measure.process_times(server.pid), measure.times_of_threads(server.pid, STAND_IN)
     run = bench(args, "run", "--json", "--connections", str(connections), "--seconds", str(args.seconds), "--warmup", str(args.warmup), *args.work.split())
-    found = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
-    after = measure.process_times(server.pid), measure.times_of_threads(server.pid, STAND_IN)
-    serving = []
-    for mode, figure in enumerate(("server_user_us", "server_system_us")):
-        # The threads that served may have ended by now, but the process has their time.
-        grown, stood_in = (now[mode] - then[mode] for now, then in zip(after, before))
-        serving.append(found[figure] * (1 - stood_in / grown if grown else 1))
+    with measure.ThreadTimes(server.pid) as times:
+        found = json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    stood_in, served = (times.grown(lambda name: name.startswith(STAND_IN) == stands) for stands in (True, False))
+    # The bench tells what the process took while it measured; how much of it was the stand-in's, its threads tell. Taking the stand-in's from the process's would leave a small
+    # difference of two sums that the kernel splits into user and kernel time by its ticks, each in another way.
+    shares = [of_served / (of_served + of_stand_in) if of_served else 0.0 for of_served, of_stand_in in zip(served, stood_in)]
+    serving = [found[figure] * share for figure, share in zip(("server_user_us", "server_system_us"), shares)]
     return found["tps"], *serving
 
 

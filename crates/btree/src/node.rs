@@ -28,8 +28,8 @@ pub(crate) enum Fit {
     NoRoom,
 }
 
-/// So many lines have the slots of a leaf whose rows have 200 bytes or more.
-const SLOT_LINES_ASKED: usize = 10;
+/// So many lines have the header and the slots of a leaf whose rows have 200 bytes or more.
+const LINES_ASKED: usize = 11;
 
 impl<'a> Node<'a> {
     /// Takes a whole page.
@@ -41,7 +41,7 @@ impl<'a> Node<'a> {
     /// Asks the processor for a page's header and first slots, before it is known how many there are: a search would wait for the header and then for one line after the other.
     #[inline(always)]
     pub(crate) fn bring_slots_near(self) {
-        for line in 0..=SLOT_LINES_ASKED {
+        for line in 0..LINES_ASKED {
             // The place is known to be in the page when this is compiled.
             bring_near(self.0, line * CACHE_LINE_BYTES);
         }

@@ -134,11 +134,11 @@ impl<'a> Exec<'a> {
         context: &'a mut dyn StatementContext,
         scratch: &mut Scratch,
     ) -> Exec<'a> {
-        let mut x = Exec::bare(plan, params, context, scratch);
+        let plain_read = session.plain_read();
+        let mut x = Exec::bare(plan, params, Some(session), context, scratch);
         x.batch = std::mem::take(&mut scratch.batch);
         x.lookups.resize_with(plan.table_nodes as usize, LookupState::default);
-        x.plain_read = session.plain_read();
-        x.session = Some(session);
+        x.plain_read = plain_read;
         x
     }
 
@@ -151,9 +151,7 @@ impl<'a> Exec<'a> {
         context: &'a mut dyn StatementContext,
         scratch: &mut Scratch,
     ) -> Exec<'a> {
-        let mut x = Exec::bare(plan, params, context, scratch);
-        x.session = Some(session);
-        x
+        Exec::bare(plan, params, Some(session), context, scratch)
     }
 
     /// An execution that reads and writes no table.
@@ -163,13 +161,19 @@ impl<'a> Exec<'a> {
         context: &'a mut dyn StatementContext,
         scratch: &mut Scratch,
     ) -> Exec<'a> {
-        let mut x = Exec::bare(plan, params, context, scratch);
+        let mut x = Exec::bare(plan, params, None, context, scratch);
         x.lookups.resize_with(plan.table_nodes as usize, LookupState::default);
         x
     }
 
     #[inline]
-    fn bare(plan: &'a Plan, params: &'a [Value], context: &'a mut dyn StatementContext, scratch: &mut Scratch) -> Exec<'a> {
+    fn bare(
+        plan: &'a Plan,
+        params: &'a [Value],
+        session: Option<&'a mut engine::Session>,
+        context: &'a mut dyn StatementContext,
+        scratch: &mut Scratch,
+    ) -> Exec<'a> {
         let mut frame = std::mem::take(&mut scratch.frame);
         frame.clear();
         frame.resize_with(plan.frame_slots as usize, || Value::Null);
@@ -186,7 +190,7 @@ impl<'a> Exec<'a> {
             plan,
             params,
             frame,
-            session: None,
+            session,
             context,
             memory,
             streamed: vec![false; caches.len()],
