@@ -8,7 +8,7 @@ work hits all alike; shares are of the neighbouring slice without.
 """
 import argparse, os, random, shutil, signal, statistics, subprocess, sys, tempfile, time
 
-from measure import process_times
+from measure import processor_seconds
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program")
@@ -26,10 +26,6 @@ rows = options.megabytes * 1_000_000 // 1100
 
 def sql(text):
     return subprocess.run([*client, "-N", "-B"], input=text, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def seconds_of(pid):
-    return sum(process_times(pid))
 
 
 def finished():
@@ -64,7 +60,7 @@ try:
         loaded += 500
     print(f"load {os.getloadavg()[0]:.1f}, {os.path.getsize(f'{work}/data/data') / 1e6:.0f} MB of data, pool {options.pool}")
     for name, more in [("alone, plain", []), ("alone, zstd 1", ["--compress"])]:
-        server_before, start = seconds_of(server.pid), time.time()
+        server_before, start = processor_seconds(server.pid), time.time()
         usage = os.times()
         process, to = backup("alone", *more)
         said = process.communicate()[0].strip()
@@ -72,7 +68,7 @@ try:
         spent, after = time.time() - start, os.times()
         megabytes = float(said.split(" MB read")[0].split()[-1])
         client_cpu = after.children_user + after.children_system - usage.children_user - usage.children_system
-        server_cpu = seconds_of(server.pid) - server_before
+        server_cpu = processor_seconds(server.pid) - server_before
         print(f"{name}: {megabytes:.0f} MB in {spent:.1f} s = {megabytes / spent:.0f} MB/s; processor seconds a GB: {server_cpu / megabytes * 1000:.2f} server, {client_cpu / megabytes * 1000:.2f} client; {said}")
     verify = time.time()
     subprocess.run([options.program, "backup", "--verify", f"{work}/alone", "--quiet"], check=True, stdout=subprocess.DEVNULL)

@@ -16,7 +16,7 @@ User root without password; the server needs max_connections above COUNT + storm
 """
 import argparse, os, resource, select, socket, struct, subprocess, sys, tempfile, threading, time
 
-from measure import process_times
+from measure import processor_seconds
 
 CAPS = 0x00000001 | 0x00000200 | 0x00008000 | 0x00080000 | 0x00020000  # LONG_PASSWORD PROTOCOL_41 SECURE_CONNECTION PLUGIN_AUTH MULTI_RESULTS
 
@@ -39,10 +39,6 @@ def rss(pid):
             name, value = line.split(":")
             facts[name] = int(value.split()[0])
     return facts
-
-
-def cpu(pid):
-    return sum(process_times(pid))
 
 
 # Lets the kernel choose a port when the other end is known.
@@ -192,7 +188,7 @@ def busy(address, pid, clients, seconds, writing):
         texts[client.socket.fileno()] = query(own if writing else "SELECT v FROM connections_probe.t WHERE id = 7")
         by_fd[client.socket.fileno()] = client.socket
         poll.register(client.socket, select.EPOLLIN)
-    before, cpu_before, started = rss(pid), cpu(pid), time.monotonic()
+    before, cpu_before, started = rss(pid), processor_seconds(pid), time.monotonic()
     prober.start()
     for client in clients:
         client.socket.send(texts[client.socket.fileno()])
@@ -207,7 +203,7 @@ def busy(address, pid, clients, seconds, writing):
     prober.join()
     took, after = time.monotonic() - started, rss(pid)
     switches = sum(after[n] - before[n] for n in after if n.endswith("switches"))
-    print(f"busy     {answered} answers in {took:.1f} s, {answered / took:.0f}/s, server CPU {1e6 * (cpu(pid) - cpu_before) / max(answered, 1):.1f} us each, peak {after['VmRSS'] >> 10} MiB; switches of the main thread {switches}")
+    print(f"busy     {answered} answers in {took:.1f} s, {answered / took:.0f}/s, server CPU {1e6 * (processor_seconds(pid) - cpu_before) / max(answered, 1):.1f} us each, peak {after['VmRSS'] >> 10} MiB; switches of the main thread {switches}")
     for name, index in (("connect", 0), ("commit", 1)):
         values = [latency[index] for latency in latencies]
         print(f"         newcomer's {name}: {len(values)} times, median {1000 * quantile(values, 0.5):.1f} ms, p99 {1000 * quantile(values, 0.99):.1f} ms, worst {1000 * max(values, default=float('nan')):.1f} ms")

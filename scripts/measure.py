@@ -125,10 +125,15 @@ def process_times(pid):
     return of_stat(Path(f"/proc/{pid}/stat"))[1]
 
 
+def processor_seconds(pid):
+    """Seconds of the processor by a process, threads that have ended included."""
+    return sum(process_times(pid))
+
+
 def processor(pid):
     """Seconds of the processor by a server, threads that have ended included, and by those of its threads that purge."""
     purging = (used for name, used in threads(pid).values() if name.startswith("purge"))
-    return sum(process_times(pid)), sum(sum(used) for used in purging)
+    return processor_seconds(pid), sum(sum(used) for used in purging)
 
 
 def plot(path, title, values, levels, label):

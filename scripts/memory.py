@@ -29,7 +29,7 @@ import threading
 import time
 from pathlib import Path
 
-from measure import Client, plot, process_times, start_server, stop_server
+from measure import Client, plot, processor_seconds, start_server, stop_server
 
 ROOT = Path(__file__).resolve().parent.parent
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -103,10 +103,6 @@ def resident(pid):
     for line in open(f"/proc/{pid}/status"):
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) << 10
-
-
-def processor_seconds(pid):
-    return sum(process_times(pid))
 
 
 def quarters(samples, of):

@@ -38,6 +38,8 @@ import sys
 import time
 from pathlib import Path
 
+from measure import processor_seconds
+
 ROOT = Path(__file__).resolve().parent.parent
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 ap.add_argument("--minutes", type=float, default=30)
@@ -274,11 +276,10 @@ def prepare(name, server):
 
 def quiet(pid):
     """Waits until a server has nothing left to do: rolled back what was cut off, purged, written pages."""
-    used = lambda: sum(map(int, open(f"/proc/{pid}/stat").read().rsplit(") ", 1)[1].split()[11:13]))
     for _ in range(30):
-        before = used()
+        before = processor_seconds(pid)
         time.sleep(0.3)
-        if used() - before <= 2:
+        if processor_seconds(pid) - before < 0.025:
             return
 
 
