@@ -13,6 +13,7 @@ mod plot;
 mod record;
 
 use count::{Counts, count};
+use judge::Standing;
 use record::{Budgets, History, Recording};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -170,8 +171,13 @@ fn print(runs: &[Counts], counts: &Counts, budgets: &Budgets) {
         match budgets.of(name) {
             None => println!("{name:32} {now:>10.1} {:>10} {:>8} {spread:>8}", "-", "new"),
             Some(budget) => {
-                let (change, above) = (format!("{:+.1}%", 100.0 * (now / budget - 1.0)), judge::exceeds(*now, budget));
-                println!("{name:32} {now:>10.1} {budget:>10.1} {change:>8} {spread:>8}{}", if above { "  ABOVE" } else { "" });
+                let change = format!("{:+.1}%", 100.0 * (now / budget - 1.0));
+                let mark = match judge::standing(*now, budget) {
+                    Standing::Above => "  ABOVE",
+                    Standing::Near => "  NEAR: a little more, or another machine, and it fails",
+                    Standing::Fits => "",
+                };
+                println!("{name:32} {now:>10.1} {budget:>10.1} {change:>8} {spread:>8}{mark}");
             }
         }
     }

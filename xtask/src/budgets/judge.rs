@@ -6,8 +6,31 @@ use super::record::{Budgets, History};
 /// An operation may take so much more than its budget; what takes so much less gets a lower one at the next recording.
 const EXCESS_MAX: f64 = 0.02;
 
+/// What takes so much more is named before it fails: another machine's processor counts a little otherwise.
+const EDGE: f64 = 0.015;
+
+/// How a count stands to its budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Within it, or close above.
+    Fits,
+    /// Not above the bound, and so near that a little more will be.
+    Near,
+    /// Above the bound.
+    Above,
+}
+
+/// How this count stands.
+pub fn standing(now: f64, budget: f64) -> Standing {
+    match now {
+        now if exceeds(now, budget) => Standing::Above,
+        now if now > budget * (1.0 + EDGE) => Standing::Near,
+        _ => Standing::Fits,
+    }
+}
+
 /// Whether this is above the bound.
-pub fn exceeds(now: f64, budget: f64) -> bool {
+fn exceeds(now: f64, budget: f64) -> bool {
     now > budget * (1.0 + EXCESS_MAX)
 }
 
@@ -92,6 +115,8 @@ mod tests {
         assert!(!exceeds(102.0, 100.0));
         assert!(exceeds(102.1, 100.0));
         assert!(!exceeds(50.0, 100.0));
+        let standings = [50.0, 101.4, 101.6, 102.0, 102.1].map(|now| standing(now, 100.0));
+        assert_eq!(standings, [Standing::Fits, Standing::Fits, Standing::Near, Standing::Near, Standing::Above]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. In a slice one server works; the others' connections are open and idle.
-//! 2. The order rotates with each round: nobody always follows the same neighbour, or always comes first.
+//! 2. The order differs from round to round: nobody always comes first, or always follows the same neighbour ([`in_round`]).
 //! 3. A ratio is made of pairs of one round. A round in which one of both failed is no pair.
 //!
 //! # Start at
@@ -119,6 +119,18 @@ fn each_together(slices: Vec<Vec<Option<Outcome>>>, loads: usize) -> Vec<Option<
     of_load.into_iter().map(combine::together).collect()
 }
 
+/// In which order so many loads work in a round: the rows of Williams' square (E. J. Williams, Experimental designs balanced for the estimation of residual effects of treatments, 1949), of which each load has each
+/// place once, and follows each other one once; of an odd number the next rows are the same ones backwards, and a pair follows each other twice.
+fn in_round(loads: usize, round: usize) -> impl Iterator<Item = usize> {
+    let (row, backwards) = (round % loads.max(1), !loads.is_multiple_of(2) && round / loads % 2 == 1);
+    (0..loads).map(move |turn| {
+        let turn = if backwards { loads - 1 - turn } else { turn };
+        // 0, 1, n - 1, 2, n - 2, …: neighbours that differ by another number each.
+        let step = if turn.is_multiple_of(2) { loads - turn / 2 } else { turn.div_ceil(2) };
+        (step + row) % loads
+    })
+}
+
 /// Loads in turns: what each round and load gave, and who failed. Who did is left out from there on.
 fn in_turns(
     names: &[String],
@@ -146,8 +158,7 @@ fn in_turns(
     let mut rounds = Vec::new();
     for round in 0..pace.rounds {
         let mut of_round: Vec<Option<Outcome>> = vec![None; names.len()];
-        for turn in 0..names.len() {
-            let load = (turn + round) % names.len();
+        for load in in_round(names.len(), round) {
             of_round[load] = slice(load, pace.slice_seconds);
         }
         rounds.push(of_round);

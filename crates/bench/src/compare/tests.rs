@@ -78,11 +78,28 @@ fn pace(rounds: usize) -> Pace {
 }
 
 #[test]
-fn turns_rotate_and_are_of_the_same_length() {
-    let (_, turns) = run(&[10.0, 20.0, 30.0], &[16], &pace(3), None, 1);
+fn turns_change_and_are_of_the_same_length() {
+    let (_, turns) = run(&[10.0, 20.0, 30.0], &[16], &pace(4), None, 1);
     let servers: Vec<usize> = turns.iter().map(|(server, _)| *server).collect();
-    assert_eq!(servers, [0, 1, 2, /* rounds */ 0, 1, 2, 1, 2, 0, 2, 0, 1]);
+    assert_eq!(servers, [0, 1, 2, /* rounds */ 0, 1, 2, 1, 2, 0, 2, 0, 1, 2, 1, 0]);
     assert!(turns[..3].iter().all(|(_, s)| *s == 1.0) && turns[3..].iter().all(|(_, s)| *s == 4.0));
+}
+
+#[test]
+fn each_load_has_each_place_and_follows_each_other_equally_often() {
+    for loads in 1..=9 {
+        let rounds = if loads % 2 == 0 { loads } else { 2 * loads };
+        let orders: Vec<Vec<usize>> = (0..rounds).map(|round| in_round(loads, round).collect()).collect();
+        for load in 0..loads {
+            for place in 0..loads {
+                assert_eq!(orders.iter().filter(|order| order[place] == load).count(), rounds / loads, "{orders:?}");
+            }
+            for other in (0..loads).filter(|other| *other != load) {
+                let follows = orders.iter().filter(|order| order.windows(2).any(|pair| pair == [other, load])).count();
+                assert_eq!(follows, rounds / loads, "{load} behind {other}: {orders:?}");
+            }
+        }
+    }
 }
 
 #[test]
