@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Durable commits of one connection beside the bare rate of the device: write one block, fdatasync, again.
+"""Durable commits of one connection beside the bare rate of the device: write one block, fdatasync, again; and beside a server that does nothing else.
 
     cargo build --release
     scripts/commits.py --rounds 5
 
-Slices of the two alternate on the same file system, so that what the machine and the device do meanwhile hits both. Bare is what a log
+Slices of the three alternate on the same file system, so that what the machine and the device do meanwhile hits both. Bare is what a log
 cannot beat: one aligned block of 4 KiB written past the page cache into a file made before, then `fdatasync`. Ours is an autocommitted
-UPDATE of one row over a socket, a reply for each. Prints the medians, and the median of the rounds' ratios with their range.
+UPDATE of one row over a socket, a reply for each. The third is `altiplano bench ceiling --durable`: the same client and statements, and a server that writes a block, syncs it and answers, with no SQL and no table: what the client,
+the kernel and the waking of processors leave of the bare rate for any server. Prints the medians, and the medians of the rounds' ratios with their range.
 """
 import argparse
 import json
@@ -56,27 +57,40 @@ def main():
     directory = pathlib.Path(tempfile.mkdtemp(prefix="altiplano-commits-", dir=args.directory))
     client = args.client.split() if args.client else [str(args.binary), "bench"]
     server = start_server(args.binary, directory / "data", args.port, "512M", [], str(directory) + ".log")
-    common = ["--server", f"127.0.0.1:{args.port}", "--workload", "hot_row"]
-    ours, alone = [], []
+    canned = subprocess.Popen([args.binary, "bench", "ceiling", "--listen", f"127.0.0.1:{args.port + 1}", "--durable", directory / "canned"],
+                              stderr=subprocess.PIPE, text=True)
+    load = ["--workload", "hot_row", "--connections", "1", "--threads", "1", "--seconds", str(args.seconds), "--warmup", "0.5"]
+
+    def commits(port, pid):
+        run = [*client, "run", "--server", f"127.0.0.1:{port}", *load, "--pid", str(pid)] + ([] if args.client else ["--json"])
+        return json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1])
+
+    ours, nothing_else, alone = [], [], []
     try:
-        subprocess.run([*client, "prepare", *common], check=True)
+        # It tells when it listens.
+        if "listening" not in canned.stderr.readline():
+            raise SystemExit("the canned server does not start")
+        subprocess.run([*client, "prepare", "--server", f"127.0.0.1:{args.port}", "--workload", "hot_row"], check=True)
         for _ in range(args.rounds):
             alone.append(bare(directory / "bare", args.seconds))
-            run = [*client, "run", *common, "--connections", "1", "--threads", "1", "--seconds", str(args.seconds), "--warmup", "0.5", "--pid", str(server.pid)]
-            if not args.client:
-                run.append("--json")
-            ours.append(json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1]))
+            nothing_else.append(commits(args.port + 1, canned.pid))
+            ours.append(commits(args.port, server.pid))
     finally:
+        canned.kill()
         stop_server(server)
         shutil.rmtree(directory, ignore_errors=True)
-    shares = [each["tps"] / rate for each, rate in zip(ours, alone)]
-    print("| what | a second (median) | µs |")
-    print("|---|--:|--:|")
-    for name, rates in (("write and fdatasync", alone), ("commits of one connection", [each["tps"] for each in ours])):
-        rate = statistics.median(rates)
-        print(f"| {name} | {rate:,.0f} | {1e6 / rate:.0f} |")
-    print(f"\nShare: {statistics.median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f}), {args.rounds} rounds of {args.seconds:g} s, load average {os.getloadavg()[0]:.0f};")
-    print(f"server CPU a commit {statistics.median(each['server_cpu_us'] for each in ours):.1f} µs.")
+    rates = {"write and fdatasync": alone, "a server that writes, syncs and answers": [each["tps"] for each in nothing_else],
+             "commits of one connection": [each["tps"] for each in ours]}
+    print("| what | a second (median) | µs | of bare (median, range) |")
+    print("|---|--:|--:|---|")
+    for name, each in rates.items():
+        rate = statistics.median(each)
+        shares = [one / other for one, other in zip(each, alone)]
+        print(f"| {name} | {rate:,.0f} | {1e6 / rate:.0f} | {statistics.median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f}) |")
+    shares = [one["tps"] / other["tps"] for one, other in zip(ours, nothing_else)]
+    print(f"\nOf that server: {statistics.median(shares):.2f} ({min(shares):.2f} to {max(shares):.2f}), {args.rounds} rounds of {args.seconds:g} s, load average {os.getloadavg()[0]:.0f};")
+    cpu = [statistics.median(each["server_cpu_us"] for each in runs) for runs in (ours, nothing_else)]
+    print(f"server CPU a commit {cpu[0]:.1f} µs, the other's {cpu[1]:.1f}.")
 
 
 if __name__ == "__main__":

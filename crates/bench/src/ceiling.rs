@@ -8,6 +8,9 @@
 //! | `LOAD DATA LOCAL …` | takes the file |
 //! | anything else | OK |
 //!
+//! With `--durable` what changes something (`INSERT`, `UPDATE`, `DELETE`, `REPLACE`, `COMMIT`) is answered once a block has been written and synced: what commits can reach at most, of one connection. It knows of no
+//! transactions, and each connection writes for itself.
+//!
 //! # Invariants
 //! 1. Everybody is let in, whatever the password.
 //! 2. Nothing is allocated for a statement but at the connection's first; no answer is longer than a packet.
@@ -18,6 +21,7 @@
 use crate::endpoint::Endpoint;
 use crate::options::CeilingOptions;
 use crate::session;
+use env::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode, RealDisk};
 use protocol::auth::{self, Challenge};
 use protocol::command::byte;
 use protocol::handshake::write_auth_more_data;
@@ -28,8 +32,9 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
-use sync::atomic::{AtomicU32, Ordering};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What the version holds.
 pub const VERSION: &str = "ceiling";
@@ -40,12 +45,82 @@ const BUFFER_BYTES: usize = 64 << 10;
 const PACKET_BYTES_MAX: usize = 64 << 20;
 /// Statements that a connection may prepare; numbers go round.
 const STATEMENTS_MAX: usize = 65_536;
+/// Blocks of the file that is written round and round.
+const BLOCKS: u64 = 4096;
+/// What changes something, by its first word.
+const CHANGES: [&[u8]; 5] = [b"UPDATE", b"INSERT", b"DELETE", b"REPLACE", b"COMMIT"];
+
 /// Serves until the process ends.
 pub fn serve(options: &CeilingOptions) -> Result<(), String> {
+    let durable = options.durable.as_deref().map(Durable::open).transpose()?;
     let listener = listen(options)?;
-    eprintln!("listening on {listener}; every statement is answered at once");
-    accept(&listener, || ());
+    match &options.durable {
+        None => eprintln!("listening on {listener}; every statement is answered at once"),
+        Some(directory) => eprintln!("listening on {listener}; changes are answered once a block is durable in {}", directory.display()),
+    }
+    accept(&listener, durable, || ());
     Ok(())
+}
+
+/// A file, of which a block is made durable before a change is answered.
+#[derive(Clone)]
+pub struct Durable(Arc<Blocks>);
+
+struct Blocks {
+    /// Holds the directory's lock.
+    _disk: Arc<dyn Disk>,
+    file: Arc<dyn File>,
+    block: AlignedBuf,
+    next: AtomicU64,
+}
+
+impl Durable {
+    /// The file `ceiling` in this directory, which is made when absent; no other process may use it at once.
+    pub fn open(directory: &Path) -> Result<Durable, String> {
+        let disk =
+            RealDisk::open(directory).map_err(|e| e.to_string()).and_then(|disk| Durable::on(Arc::new(disk)).map_err(|e| e.to_string()));
+        disk.map_err(|why| format!("cannot write in {}: {why}", directory.display()))
+    }
+
+    /// The same file on a disk.
+    pub fn on(disk: Arc<dyn Disk>) -> io::Result<Durable> {
+        let file = disk.open("ceiling", OpenMode::Create, FileKind::Direct)?;
+        let blocks = Blocks { _disk: disk, file, block: AlignedBuf::padded_copy(&[7; DIRECT_ALIGN]), next: AtomicU64::new(0) };
+        // What is written later has its place on the disk, as a log has.
+        (0..BLOCKS).try_for_each(|_| blocks.write()).and_then(|()| blocks.file.sync())?;
+        Ok(Durable(Arc::new(blocks)))
+    }
+
+    fn commit(&self) -> io::Result<()> {
+        self.0.write()?;
+        self.0.file.sync()
+    }
+}
+
+impl Blocks {
+    fn write(&self) -> io::Result<()> {
+        // Relaxed: who writes which block does not matter.
+        let at = self.next.fetch_add(1, Ordering::Relaxed) % BLOCKS;
+        self.file.write_at(&self.block, at * DIRECT_ALIGN as u64)
+    }
+}
+
+/// How a prepared statement is answered.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Row,
+    Change,
+    Other,
+}
+
+impl Kind {
+    fn of(text: &[u8]) -> Kind {
+        match text {
+            text if is_word(text, b"SELECT") => Kind::Row,
+            text if CHANGES.iter().any(|word| is_word(text, word)) => Kind::Change,
+            _ => Kind::Other,
+        }
+    }
 }
 
 /// What it listens with.
@@ -91,8 +166,8 @@ pub fn listen(options: &CeilingOptions) -> Result<Listener, String> {
     TcpListener::bind(addresses.as_slice()).map(Listener::Tcp).map_err(failed)
 }
 
-/// Takes connections, a thread for each, for as long as the process lives; `before` is called before each answer, so that tests can hold it.
-pub fn accept(listener: &Listener, before: impl Fn() + Clone + Send + 'static) {
+/// Takes connections, a thread for each, for as long as the process lives; `before` is called before each answer, so that tests can hold it. With `durable` a change is durable before it is answered.
+pub fn accept(listener: &Listener, durable: Option<Durable>, before: impl Fn() + Clone + Send + 'static) {
     let ids = AtomicU32::new(1);
     loop {
         // Out of files or memory: those who are there go on.
@@ -100,19 +175,19 @@ pub fn accept(listener: &Listener, before: impl Fn() + Clone + Send + 'static) {
             Listener::Tcp(listener) => {
                 let Ok((stream, _)) = listener.accept() else { continue };
                 let _ = stream.set_nodelay(true);
-                serve_one(stream, ids.fetch_add(1, Ordering::Relaxed), before.clone());
+                serve_one(stream, ids.fetch_add(1, Ordering::Relaxed), durable.clone(), before.clone());
             }
             Listener::Unix(listener, _) => {
                 let Ok((stream, _)) = listener.accept() else { continue };
-                serve_one(stream, ids.fetch_add(1, Ordering::Relaxed), before.clone());
+                serve_one(stream, ids.fetch_add(1, Ordering::Relaxed), durable.clone(), before.clone());
             }
         }
     }
 }
 
-fn serve_one(stream: impl Read + Write + Send + 'static, id: u32, before: impl Fn() + Send + 'static) {
+fn serve_one(stream: impl Read + Write + Send + 'static, id: u32, durable: Option<Durable>, before: impl Fn() + Send + 'static) {
     // A connection whose thread cannot be made is closed; a client that goes away, or talks nonsense, ends its connection only.
-    let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || drop(Connection::new(stream).serve(id, before)));
+    let _ = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || drop(Connection::new(stream, durable).serve(id, before)));
 }
 
 /// One connection.
@@ -124,8 +199,9 @@ struct Connection<S> {
     end: usize,
     out: PacketWriter,
     answers: Answers,
-    /// Of each prepared statement, whether it is a SELECT.
-    selects: Vec<bool>,
+    durable: Option<Durable>,
+    /// Of each prepared statement.
+    kinds: Vec<Kind>,
     next: usize,
 }
 
@@ -217,7 +293,7 @@ fn is_word(text: &[u8], word: &[u8]) -> bool {
 }
 
 impl<S: Read + Write> Connection<S> {
-    fn new(stream: S) -> Connection<S> {
+    fn new(stream: S, durable: Option<Durable>) -> Connection<S> {
         Connection {
             stream,
             buffer: vec![0; BUFFER_BYTES],
@@ -225,7 +301,8 @@ impl<S: Read + Write> Connection<S> {
             end: 0,
             out: PacketWriter::new(),
             answers: Answers::default(),
-            selects: Vec::new(),
+            durable,
+            kinds: Vec::new(),
             next: 0,
         }
     }
@@ -272,20 +349,26 @@ impl<S: Read + Write> Connection<S> {
             match command {
                 byte::STMT_EXECUTE => {
                     let number = rest.first_chunk::<4>().map_or(0, |id| u32::from_le_bytes(*id)) as usize;
-                    let is_select = self.selects.get(number.wrapping_sub(1)).is_some_and(|is_select| *is_select);
-                    let answer = if is_select { &self.answers.binary_row } else { &self.answers.ok };
-                    self.stream.write_all(answer)?;
+                    match self.kinds.get(number.wrapping_sub(1)) {
+                        Some(Kind::Row) => self.stream.write_all(&self.answers.binary_row)?,
+                        Some(Kind::Change) => self.change()?,
+                        Some(Kind::Other) | None => self.stream.write_all(&self.answers.ok)?,
+                    }
                 }
                 byte::QUERY if is_word(rest, b"SELECT VERSION()") => {
                     let version = format!("8.0.40-{VERSION}");
                     let answer = self.answers.row(&[version.as_bytes(), b"canned answers"], false);
                     self.stream.write_all(&answer)?;
                 }
-                byte::QUERY if is_word(rest, b"SELECT") => self.stream.write_all(&self.answers.text_row)?,
                 byte::QUERY if is_word(rest, b"LOAD DATA LOCAL") => self.take_file()?,
+                byte::QUERY => match Kind::of(rest) {
+                    Kind::Row => self.stream.write_all(&self.answers.text_row)?,
+                    Kind::Change => self.change()?,
+                    Kind::Other => self.stream.write_all(&self.answers.ok)?,
+                },
                 byte::STMT_PREPARE => {
-                    let (is_select, parameters) = (is_word(rest, b"SELECT"), rest.iter().filter(|b| **b == b'?').count());
-                    self.prepare(is_select, parameters)?;
+                    let (kind, parameters) = (Kind::of(rest), rest.iter().filter(|b| **b == b'?').count());
+                    self.prepare(kind, parameters)?;
                 }
                 byte::QUIT => return Ok(()),
                 // These have no answer.
@@ -327,14 +410,27 @@ impl<S: Read + Write> Connection<S> {
         self.send()
     }
 
-    fn prepare(&mut self, is_select: bool, parameters: usize) -> Served {
+    fn change(&mut self) -> Served {
+        if let Some(durable) = &self.durable
+            && let Err(error) = durable.commit()
+        {
+            self.out.set_sequence(1);
+            let message = format!("Error writing file 'ceiling' ({error})");
+            ErrReply { code: 1026, sql_state: *b"HY000", message: message.as_bytes() }.write(&mut self.out);
+            return self.send();
+        }
+        Ok(self.stream.write_all(&self.answers.ok)?)
+    }
+
+    fn prepare(&mut self, kind: Kind, parameters: usize) -> Served {
         let number = self.next % STATEMENTS_MAX;
         self.next += 1;
-        if number == self.selects.len() {
-            self.selects.push(is_select);
+        if number == self.kinds.len() {
+            self.kinds.push(kind);
         } else {
-            self.selects[number] = is_select;
+            self.kinds[number] = kind;
         }
+        let is_select = kind == Kind::Row;
         let param_count = parameters.min(usize::from(u16::MAX)) as u16;
         self.out.set_sequence(1);
         PrepareReply { statement_id: number as u32 + 1, column_count: u16::from(is_select), param_count, warnings: 0 }.write(&mut self.out);

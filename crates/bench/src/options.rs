@@ -174,6 +174,9 @@ pub struct CeilingOptions {
     /// Where to listen; a path that begins with a slash is a unix socket
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:3307")]
     pub listen: Address,
+    /// Answer what changes something (INSERT, UPDATE, DELETE, REPLACE, COMMIT) once a block is written and synced to a file in this directory
+    #[arg(long, value_name = "DIR")]
+    pub durable: Option<PathBuf>,
 }
 
 /// Isolation level of each session.

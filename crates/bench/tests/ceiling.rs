@@ -1,10 +1,12 @@
 //! The driver against the canned server: every workload is understood by both, and a server that stalls is charged for all who would have come.
 
+use bench::ceiling::Durable;
 use bench::options::{Action, CeilingOptions, CommandLine, RunOptions, WorkloadName};
 use bench::outcome::Outcome;
 use bench::progress::{Now, Phase, Progress, Silent};
 use bench::{ceiling, run};
 use clap::{Parser, ValueEnum};
+use env::SimDisk;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,10 +14,14 @@ use sync::{Arc, Mutex, Rank};
 
 /// A canned server of this process; its port.
 fn canned(before: impl Fn() + Clone + Send + 'static) -> u16 {
-    let options = CeilingOptions { listen: "127.0.0.1:0".parse().expect("an address") };
+    canned_with(None, before)
+}
+
+fn canned_with(durable: Option<Durable>, before: impl Fn() + Clone + Send + 'static) -> u16 {
+    let options = CeilingOptions { listen: "127.0.0.1:0".parse().expect("an address"), durable: None };
     let listener = ceiling::listen(&options).expect("a port");
     let port = listener.port().expect("a port");
-    std::thread::spawn(move || ceiling::accept(&listener, before));
+    std::thread::spawn(move || ceiling::accept(&listener, durable, before));
     port
 }
 
@@ -53,15 +59,15 @@ fn a_unix_socket_serves_and_names_its_process() {
     // What a server that died has left is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket"));
     let address = path.to_str().expect("a name");
-    let options = CeilingOptions { listen: address.parse().expect("an address") };
+    let options = CeilingOptions { listen: address.parse().expect("an address"), durable: None };
     let file = directory.join("data");
     std::fs::write(&file, "data").expect("written");
-    let at_file = CeilingOptions { listen: file.to_str().expect("a name").parse().expect("an address") };
+    let at_file = CeilingOptions { listen: file.to_str().expect("a name").parse().expect("an address"), durable: None };
     assert!(ceiling::listen(&at_file).is_err_and(|why| why.contains("what is there is no socket")), "a file");
     assert_eq!(std::fs::read(&file).expect("still there"), b"data");
     let listener = ceiling::listen(&options).expect("a socket");
     assert!(ceiling::listen(&options).is_err_and(|why| why.contains("in use")), "two at one path");
-    std::thread::spawn(move || ceiling::accept(&listener, || ()));
+    std::thread::spawn(move || ceiling::accept(&listener, None, || ()));
     let arguments = ["bench", "run", "--server", address, "--workload", "oltp_read_write", "--seconds", "0.1", "--warmup", "0.02"];
     let options = match CommandLine::try_parse_from(arguments).expect("well formed").action {
         Action::Run(command) => command.options(40),
@@ -79,6 +85,32 @@ fn any_password_is_taken() {
     let port = canned(|| ());
     let options = options(port, "oltp_point_select", 2, &["--password", "secret", "--seconds", "0.05", "--warmup", "0"]);
     assert!(run::measure(&options, &mut Silent).expect("a run").lost == 0);
+}
+
+/// Changes of the disk that a run makes: a write and a sync each for what is to be durable.
+fn changes(disk: &SimDisk, port: u16, workload: &str, more: &[&str]) -> (u64, Outcome) {
+    let before = disk.counts().changes;
+    let more = [&["--seconds", "0.1", "--warmup", "0"][..], more].concat();
+    let outcome = run::measure(&options(port, workload, 3, &more), &mut Silent).expect("a run");
+    (disk.counts().changes - before, outcome)
+}
+
+#[test]
+fn changes_are_durable_before_they_are_answered_and_reads_wait_for_nothing() {
+    let disk = SimDisk::new(5);
+    let port = canned_with(Some(Durable::on(Arc::new(disk.clone())).expect("written")), || ());
+    for text in [&[][..], &["--text"]] {
+        assert_eq!(changes(&disk, port, "oltp_point_select", text).0, 0);
+        let (changed, outcome) = changes(&disk, port, "oltp_update_index", text);
+        assert!(outcome.transactions() > 0 && changed >= 2 * outcome.transactions(), "{changed} for {}", outcome.transactions());
+    }
+    // The next sync fails: one statement is refused, and the error tells why.
+    disk.fail_sync(1);
+    let measured = run::measure_in_full(&options(port, "oltp_update_index", 1, &["--seconds", "0.1", "--warmup", "0"]), &mut Silent);
+    let tally = measured.expect("a run").tally;
+    assert_eq!(tally.errors.keys().copied().collect::<Vec<_>>(), [1026], "{:?}", tally.errors);
+    let nowhere = Durable::open(std::path::Path::new("/proc/nowhere"));
+    assert!(nowhere.is_err_and(|why| why.contains("cannot write in /proc/nowhere")));
 }
 
 /// The least that the server stops for.
