@@ -37,7 +37,7 @@ DEALLOCATE PREPARE s;
 ALTER TABLE customer ADD COLUMN email VARCHAR(80), ADD INDEX name_k (name);
 SELECT name, email FROM customer WHERE name = 'Ana!';
 SHOW INDEX FROM customer WHERE Key_name = 'name_k';
-EXPLAIN SELECT * FROM customer WHERE id = 1;
+EXPLAIN FORMAT=TRADITIONAL SELECT * FROM customer WHERE id = 1;
 SELECT name FROM customer WHERE id IN (SELECT customer_id FROM purchase WHERE amount > 50);
 TRUNCATE TABLE purchase;
 SELECT COUNT(*) FROM purchase;
