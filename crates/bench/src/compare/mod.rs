@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! 1. In a slice one server works; the others' connections are open and idle.
-//! 2. The order differs from round to round: nobody always comes first, or always follows the same neighbour ([`in_round`]).
+//! 2. The order differs from round to round: nobody always comes first, or always follows the same neighbour (`in_round`).
 //! 3. A ratio is made of pairs of one round. A round in which one of both failed is no pair.
 //!
 //! # Start at
