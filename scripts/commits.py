@@ -77,6 +77,7 @@ def main():
             ours.append(commits(args.port, server.pid))
     finally:
         canned.kill()
+        canned.wait()
         stop_server(server)
         shutil.rmtree(directory, ignore_errors=True)
     rates = {"write and fdatasync": alone, "a server that writes, syncs and answers": [each["tps"] for each in nothing_else],

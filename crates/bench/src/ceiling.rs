@@ -77,9 +77,9 @@ struct Blocks {
 impl Durable {
     /// The file `ceiling` in this directory, which is made when absent; no other process may use it at once.
     pub fn open(directory: &Path) -> Result<Durable, String> {
-        let disk =
-            RealDisk::open(directory).map_err(|e| e.to_string()).and_then(|disk| Durable::on(Arc::new(disk)).map_err(|e| e.to_string()));
-        disk.map_err(|why| format!("cannot write in {}: {why}", directory.display()))
+        let failed = |why: &dyn fmt::Display| format!("cannot write in {}: {why}", directory.display());
+        let disk = RealDisk::open(directory).map_err(|e| failed(&e))?;
+        Durable::on(Arc::new(disk)).map_err(|e| failed(&e))
     }
 
     /// The same file on a disk.
@@ -105,7 +105,7 @@ impl Blocks {
     }
 }
 
-/// How a prepared statement is answered.
+/// How a statement is answered.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Row,
@@ -349,11 +349,8 @@ impl<S: Read + Write> Connection<S> {
             match command {
                 byte::STMT_EXECUTE => {
                     let number = rest.first_chunk::<4>().map_or(0, |id| u32::from_le_bytes(*id)) as usize;
-                    match self.kinds.get(number.wrapping_sub(1)) {
-                        Some(Kind::Row) => self.stream.write_all(&self.answers.binary_row)?,
-                        Some(Kind::Change) => self.change()?,
-                        Some(Kind::Other) | None => self.stream.write_all(&self.answers.ok)?,
-                    }
+                    let kind = self.kinds.get(number.wrapping_sub(1)).copied().unwrap_or(Kind::Other);
+                    self.answer(kind, true)?;
                 }
                 byte::QUERY if is_word(rest, b"SELECT VERSION()") => {
                     let version = format!("8.0.40-{VERSION}");
@@ -361,11 +358,7 @@ impl<S: Read + Write> Connection<S> {
                     self.stream.write_all(&answer)?;
                 }
                 byte::QUERY if is_word(rest, b"LOAD DATA LOCAL") => self.take_file()?,
-                byte::QUERY => match Kind::of(rest) {
-                    Kind::Row => self.stream.write_all(&self.answers.text_row)?,
-                    Kind::Change => self.change()?,
-                    Kind::Other => self.stream.write_all(&self.answers.ok)?,
-                },
+                byte::QUERY => self.answer(Kind::of(rest), false)?,
                 byte::STMT_PREPARE => {
                     let (kind, parameters) = (Kind::of(rest), rest.iter().filter(|b| **b == b'?').count());
                     self.prepare(kind, parameters)?;
@@ -410,8 +403,9 @@ impl<S: Read + Write> Connection<S> {
         self.send()
     }
 
-    fn change(&mut self) -> Served {
-        if let Some(durable) = &self.durable
+    fn answer(&mut self, kind: Kind, binary: bool) -> Served {
+        if kind == Kind::Change
+            && let Some(durable) = &self.durable
             && let Err(error) = durable.commit()
         {
             self.out.set_sequence(1);
@@ -419,7 +413,12 @@ impl<S: Read + Write> Connection<S> {
             ErrReply { code: 1026, sql_state: *b"HY000", message: message.as_bytes() }.write(&mut self.out);
             return self.send();
         }
-        Ok(self.stream.write_all(&self.answers.ok)?)
+        let answer = match kind {
+            Kind::Row if binary => &self.answers.binary_row,
+            Kind::Row => &self.answers.text_row,
+            Kind::Change | Kind::Other => &self.answers.ok,
+        };
+        Ok(self.stream.write_all(answer)?)
     }
 
     fn prepare(&mut self, kind: Kind, parameters: usize) -> Served {
