@@ -23,6 +23,9 @@ pub enum Error {
     LockWaitTimeout,
     /// `NOWAIT` met a locked row.
     LockNotAvailable,
+    /// No error: the statement stands in a row's queue, is given up and is to be run again when the wait is over ([`crate::Session::end_left_wait`]). Only where
+    /// [`crate::Session::allow_left_waits`] allows it.
+    Waits,
     /// KILL, or the client has gone.
     Killed,
     /// The row or one of its index keys is larger than a page can hold.
@@ -82,6 +85,7 @@ impl std::fmt::Display for Error {
             Error::LockWaitTimeout => f.write_str("lock wait timeout"),
             Error::LockNotAvailable => f.write_str("lock not available"),
             Error::Killed => f.write_str("killed"),
+            Error::Waits => f.write_str("waits for a row"),
             Error::RowTooLarge => f.write_str("row or key too large"),
             Error::TableGone(id) => write!(f, "table {id} is gone"),
             Error::DiskFull => f.write_str("disk full"),

@@ -14,6 +14,7 @@ use crate::commit::Dependencies;
 use crate::engine::Engine;
 use crate::handler_counts::HandlerCounts;
 use crate::locks::ahead::{Dealing, LockedAhead};
+use crate::locks::left_wait::LeftWaits;
 use crate::locks::row_lock::{Read, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leavings::Leavings;
@@ -114,6 +115,7 @@ pub struct Session {
     /// See [`Session::set_client`].
     pub(crate) client: u64,
     lock_wait_timeout: Duration,
+    pub(crate) left: LeftWaits,
     pub(crate) flush_policy: FlushPolicy,
     /// It purges between two transactions of its own (`purge/rounds.rs`): it waits for nobody then.
     pub(crate) helps: bool,
@@ -165,6 +167,7 @@ impl Engine {
             cancel: Arc::new(Cancel::new()),
             client: 0,
             lock_wait_timeout: Duration::from_secs(50),
+            left: LeftWaits::default(),
             flush_policy: FlushPolicy::Durable,
             helps: false,
             remade: None,
@@ -205,6 +208,11 @@ impl Running {
     pub(crate) fn note_undo(&mut self, address: UndoPtr, bytes: usize, garbage: bool) {
         self.leaves.note(self.last_undo, address, bytes, garbage);
         self.last_undo = address;
+    }
+
+    /// Whether the statement that runs has changed nothing.
+    pub(crate) fn has_changed_nothing(&self) -> bool {
+        self.last_undo == self.statement_mark
     }
 
     /// The newest change is taken back, and with it what may have been owed.
@@ -454,6 +462,7 @@ impl Session {
         self.running.is_adopted = true;
         self.slot.start(txn, last_undo);
         self.owner = self.engine.locks.find_owner(txn).unwrap_or_else(|| self.engine.locks.register(txn));
+        self.tell_owner();
     }
 
     /// Lets go of the running transaction without ending it; what it held goes with it. The session is outside a transaction then; its slot
@@ -467,6 +476,7 @@ impl Session {
         let owner = std::mem::replace(&mut self.owner, self.engine.locks.new_owner());
         owner.set_client(0);
         self.set_client(self.client);
+        self.tell_owner();
         self.close_view();
         self.running.reset();
         (txn, last_undo, owner)
@@ -489,6 +499,7 @@ impl Session {
         }
         self.owner = owner;
         self.set_client(self.client);
+        self.tell_owner();
     }
 
     /// Waits until the log is durable up to `lsn`, as far as the flush policy demands, and up to whatever the transaction has built on: another
@@ -543,6 +554,7 @@ impl Session {
         self.owner.set_client(0);
         self.owner = self.engine.locks.new_owner();
         self.set_client(self.client);
+        self.tell_owner();
         self.slot.clear();
         self.close_view();
         self.running.reset();
@@ -653,6 +665,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.give_up_left_wait();
         if !self.running.appended.is_none() {
             // An error leaves it to recovery.
             let _ = self.finish_commit();

@@ -1,6 +1,8 @@
-//! The word a waiter sleeps on, and how KILL reaches it.
+//! The word a waiter sleeps on, or is told by, and how KILL reaches it.
+//!
+//! A waiter's thread may do something else meanwhile ([`Cancel::leave`]): whoever ends such a wait tells it ([`WaitOver`]) where it would wake one that sleeps.
 
-use crate::platform::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, Rank};
 use crate::platform::{Arc, futex};
 use std::sync::OnceLock;
@@ -24,11 +26,25 @@ pub enum WaitState {
     TimedOut = 5,
 }
 
+/// Is told of waits that nobody sleeps for ([`WaitCell::begin_left`]).
+pub trait WaitOver: Send + Sync {
+    /// The wait is over, or an earlier one was: it may be told late, when the next one has begun. Called by whoever has ended it, with no latch held but such as come before leaves.
+    fn wait_is_over(&self);
+}
+
 /// A waiter's own futex word.
-#[derive(Debug)]
 pub struct WaitCell {
     /// A [`WaitState`]. Release on the change, acquire by the waiter: what the granter did is visible to the granted.
     word: AtomicU32,
+    /// Nobody sleeps on the word: who ends the wait tells `told`. Relaxed: written by the waiter before the wait begins, which who ends it has seen.
+    left: AtomicBool,
+    told: OnceLock<std::sync::Arc<dyn WaitOver>>,
+}
+
+impl std::fmt::Debug for WaitCell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WaitCell({:?})", self.state())
+    }
 }
 
 impl Default for WaitCell {
@@ -40,11 +56,27 @@ impl Default for WaitCell {
 impl WaitCell {
     /// Nobody waits on it.
     pub fn new() -> WaitCell {
-        WaitCell { word: AtomicU32::new(WaitState::Idle as u32) }
+        WaitCell { word: AtomicU32::new(WaitState::Idle as u32), left: AtomicBool::new(false), told: OnceLock::new() }
+    }
+
+    /// Sets who is told when a wait is over that nobody sleeps for, before the first such wait. The first one stays: `false` where that is another.
+    pub(crate) fn tell(&self, told: &std::sync::Arc<dyn WaitOver>) -> bool {
+        std::sync::Arc::ptr_eq(self.told.get_or_init(|| std::sync::Arc::clone(told)), told)
     }
 
     /// Starts a wait. Only the waiter calls it, before it can be found in a queue.
     pub fn begin(&self) {
+        self.start(false);
+    }
+
+    /// Starts a wait that nobody sleeps for. Likewise.
+    pub(crate) fn begin_left(&self) {
+        debug_assert!(self.told.get().is_some());
+        self.start(true);
+    }
+
+    fn start(&self, left: bool) {
+        self.left.store(left, Ordering::Relaxed);
         // Sequentially consistent, as the look at others' cells that follows (`is_waiting`): of two who begin to wait for each other at
         // least one sees the other wait.
         self.word.store(WaitState::Waiting as u32, Ordering::SeqCst);
@@ -74,9 +106,14 @@ impl WaitCell {
         }
     }
 
-    /// Wakes the waiter after its wait was ended.
+    /// Wakes the waiter after its wait was ended, or tells that it was. With no latch held but such as come before leaves.
     pub fn wake(&self) {
-        futex::wake(&self.word, 1);
+        // The waiter may have seen the end already and begun its next wait, of the other kind: then that one is woken, or told of, in vain.
+        if !self.left.load(Ordering::Relaxed) {
+            futex::wake(&self.word, 1);
+        } else if let Some(told) = self.told.get() {
+            told.wait_is_over();
+        }
     }
 
     /// Sleeps until the wait has ended, by itself at the deadline.
@@ -122,7 +159,7 @@ impl WaitsFor {
     }
 }
 
-/// Told around each wait but those for admission, on the thread that waits and with no latch held. Set once per session.
+/// Told around each wait but those for admission, on the statement's thread (which may be another one when the wait is over) and with no latch held. Set once per session.
 pub trait WaitObserver: Send + Sync {
     /// The statement is about to sleep.
     fn wait_begins(&self);
@@ -163,9 +200,12 @@ impl Cancel {
         assert!(reason != 0, "0 means not cancelled");
         let _ = self.reason.compare_exchange(0, reason, Ordering::AcqRel, Ordering::Acquire);
         // The waiter attaches, then looks at the reason; we set the reason, then look whether it is attached; the mutex orders both.
-        if let Some((cell, _)) = &*self.target.lock()
-            && cell.end(WaitState::Killed)
-        {
+        let ended = match &*self.target.lock() {
+            Some((cell, _)) if cell.end(WaitState::Killed) => Some(Arc::clone(cell)),
+            _ => None,
+        };
+        // Who is told takes latches of its own.
+        if let Some(cell) = ended {
             cell.wake();
         }
     }
@@ -207,27 +247,51 @@ impl Cancel {
 
     /// Sleeps on `cell`, which has begun its wait, reachable for [`Self::cancel`].
     pub fn sleep(&self, cell: &Arc<WaitCell>, what: WaitsFor, deadline: Option<Instant>) -> WaitState {
-        let observer = self.observer.get().filter(|_| what != WaitsFor::Admission);
-        *self.target.lock() = Some((Arc::clone(cell), what));
-        if self.is_cancelled() {
-            cell.end(WaitState::Killed);
-        }
-        if let Some(observer) = observer {
-            observer.wait_begins();
-        }
+        self.wait_begins(cell, what);
         if cell.state() == WaitState::Waiting {
             sync::blocking::begins();
         }
         let began = what.is_lock().then(Instant::now);
         let state = cell.sleep(deadline);
+        self.wait_ends(what, began);
+        state
+    }
+
+    /// A wait for a row, which `cell` has begun, goes on without a thread, reachable for [`Self::cancel`]. [`Self::come_back`] follows when it is over, which who is told hears.
+    pub(crate) fn leave(&self, cell: &Arc<WaitCell>) {
+        self.wait_begins(cell, WaitsFor::RowLock);
+    }
+
+    /// The statement goes on whose wait began then and is over, on whatever thread.
+    pub(crate) fn come_back(&self, began: Instant) {
+        self.wait_ends(WaitsFor::RowLock, Some(began));
+    }
+
+    #[inline]
+    fn wait_begins(&self, cell: &Arc<WaitCell>, what: WaitsFor) {
+        *self.target.lock() = Some((Arc::clone(cell), what));
+        if self.is_cancelled() {
+            // Nobody sleeps yet, or looks for the end before it is told.
+            cell.end(WaitState::Killed);
+        }
+        if let Some(observer) = self.observer_of(what) {
+            observer.wait_begins();
+        }
+    }
+
+    #[inline]
+    fn wait_ends(&self, what: WaitsFor, began: Option<Instant>) {
         if let Some(began) = began {
             self.lock_micros.fetch_add(began.elapsed().as_micros() as u64, Ordering::Relaxed);
         }
-        if let Some(observer) = observer {
+        if let Some(observer) = self.observer_of(what) {
             observer.wait_ends();
         }
         *self.target.lock() = None;
-        state
+    }
+
+    fn observer_of(&self, what: WaitsFor) -> Option<&std::sync::Arc<dyn WaitObserver>> {
+        self.observer.get().filter(|_| what != WaitsFor::Admission)
     }
 }
 

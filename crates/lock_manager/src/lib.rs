@@ -3,7 +3,7 @@
 //! # Invariants
 //! 1. Two locks on one key whose modes conflict are never granted to two owners at once.
 //! 2. A waiter is granted by whoever makes room (release, time-out, victim), under the shard's latch, in the order of `queue.rs`; it is
-//!    woken exactly once, and nobody else is.
+//!    woken exactly once, or who keeps it is told (`cancel.rs`), and nobody else is.
 //! 3. A new request overtakes no waiter that it conflicts with, except to strengthen a lock that its owner holds already; a waiter is
 //!    overtaken a bounded number of times.
 //! 4. A deadlock, whatever kinds of locks it goes through, is found by the last of its members to begin waiting. The victim waits for a row or a
@@ -45,7 +45,7 @@ mod table;
 mod tests;
 pub mod user_locks;
 
-pub use cancel::{Cancel, WaitCell, WaitObserver, WaitState, WaitsFor};
+pub use cancel::{Cancel, WaitCell, WaitObserver, WaitOver, WaitState, WaitsFor};
 pub use deadlock::{ClientTold, DEADLOCKS_KEPT, DeadlockMember, DeadlockReport, DeadlockWitness};
 pub use manager::{AUTO_INCREMENT_BIT, Granted, LockError, LockKeyRef, LockManager, LockStats, WaitPolicy};
 pub use metadata_list::MetadataLockInfo;

@@ -49,6 +49,9 @@ pub enum WaitPolicy {
     NoWait,
     /// `SKIP LOCKED`: [`LockError::WouldBlock`] too; the caller leaves the row out.
     SkipLocked,
+    /// Wait without this thread: [`LockError::Queued`]. Only where somebody is told when it is over ([`crate::WaitCell::tell`]), who has
+    /// [`LockManager::end_left_wait`] called; nobody but the caller looks at the time.
+    Leave,
 }
 
 /// The lock is granted.
@@ -76,6 +79,8 @@ pub enum LockError {
     WouldBlock,
     /// Cancelled by [`Cancel::cancel`].
     Killed,
+    /// It stands in the queue: [`WaitPolicy::Leave`].
+    Queued,
 }
 
 impl std::fmt::Display for LockError {
@@ -85,6 +90,7 @@ impl std::fmt::Display for LockError {
             LockError::Timeout => "lock wait timed out",
             LockError::WouldBlock => "the lock is taken",
             LockError::Killed => "cancelled while waiting for a lock",
+            LockError::Queued => "waits for a lock",
         })
     }
 }
@@ -592,19 +598,28 @@ impl LockManager {
             Request::Blocked { upgrade } => match policy {
                 WaitPolicy::NoWait | WaitPolicy::SkipLocked => Err(LockError::WouldBlock),
                 WaitPolicy::Wait(deadline) => {
-                    let began = Instant::now();
-                    let ticket = self.begin_wait(shard, id, owner, mode, upgrade);
+                    let wait = self.begin_wait(shard, id, owner, mode, upgrade, false);
                     let state = cancel.sleep(&owner.cell, WaitsFor::RowLock, deadline);
-                    let micros = began.elapsed().as_micros() as u64;
-                    self.counts.wait_micros.fetch_add(micros, Ordering::Relaxed);
-                    self.counts.wait_micros_max.fetch_max(micros, Ordering::Relaxed);
-                    self.end_wait(id, owner, ticket, state)
+                    self.end_wait(wait, owner, state)
+                }
+                WaitPolicy::Leave => {
+                    self.begin_wait(shard, id, owner, mode, upgrade, true);
+                    cancel.leave(&owner.cell);
+                    Err(LockError::Queued)
                 }
             },
         }
     }
 
-    /// Queues a blocked request and breaks the deadlock that it may close. Returns its ticket.
+    /// Ends the wait of an owner's request that was [`LockError::Queued`], on the thread that goes on with its statement: it is over, or is given up now as if killed.
+    pub fn end_left_wait(&self, owner: &Arc<Owner>, cancel: &Cancel) -> Result<Granted, LockError> {
+        let wait = owner.waiting().expect("who has left a wait ends it once");
+        owner.cell.end(WaitState::Killed);
+        cancel.come_back(wait.since);
+        self.end_wait(wait, owner, owner.cell.state())
+    }
+
+    /// Queues a blocked request and breaks the deadlock that it may close. `left`: nobody sleeps for it.
     #[cold]
     #[inline(never)]
     pub(crate) fn begin_wait(
@@ -614,16 +629,22 @@ impl LockManager {
         owner: &Arc<Owner>,
         mode: LockMode,
         upgrade: bool,
-    ) -> u64 {
-        owner.cell.begin();
-        let mut heavier = Wakes::new();
-        let ticket = shard.enqueue(id.slot, owner, mode, upgrade, Instant::now(), &mut heavier);
-        let could_close = {
+        left: bool,
+    ) -> Wait {
+        if left {
+            owner.cell.begin_left()
+        } else {
+            owner.cell.begin()
+        }
+        let (mut heavier, since) = (Wakes::new(), Instant::now());
+        let ticket = shard.enqueue(id.slot, owner, mode, upgrade, since, &mut heavier);
+        let (wait, could_close) = {
             let mut inner = owner.inner();
             inner.wait_seq += 1;
-            inner.waiting = Some(Wait { id, mode, ticket, seq: inner.wait_seq });
+            let wait = Wait { id, mode, ticket, seq: inner.wait_seq, since };
+            inner.waiting = Some(wait);
             // Whoever has nothing that others could wait for closes no cycle.
-            !inner.locks.is_empty() || !inner.txn.is_none()
+            (wait, !inner.locks.is_empty() || !inner.txn.is_none())
         };
         let could_close = could_close && self.has_waiting_blocker(&shard, id.slot, ticket);
         drop(shard);
@@ -634,11 +655,15 @@ impl LockManager {
         if could_close && !planted("no_detection") && self.may_close(owner) {
             self.resolve_deadlocks(owner);
         }
-        ticket
+        wait
     }
 
-    /// Ends a wait, by its own thread.
-    pub(crate) fn end_wait(&self, id: LockId, owner: &Arc<Owner>, ticket: u64, state: WaitState) -> Result<Granted, LockError> {
+    /// Ends a wait, by the thread of the statement that waits.
+    pub(crate) fn end_wait(&self, wait: Wait, owner: &Arc<Owner>, state: WaitState) -> Result<Granted, LockError> {
+        let Wait { id, ticket, since, .. } = wait;
+        let micros = since.elapsed().as_micros() as u64;
+        self.counts.wait_micros.fetch_add(micros, Ordering::Relaxed);
+        self.counts.wait_micros_max.fetch_max(micros, Ordering::Relaxed);
         self.counts.ended.fetch_add(1, Ordering::Relaxed);
         let mut inner = owner.inner();
         inner.waiting = None;

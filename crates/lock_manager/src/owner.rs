@@ -1,6 +1,6 @@
 //! Who holds locks: a transaction, known by a number of its own and, once it has written, by its transaction id.
 
-use crate::cancel::WaitCell;
+use crate::cancel::{WaitCell, WaitOver, WaitState};
 use crate::manager::Granted;
 use crate::mode::LockMode;
 use crate::outside::{Outside, OutsideWait};
@@ -9,6 +9,7 @@ use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, MutexGuard, Rank};
 use crate::shares::Hold;
 use base::{IndexId, Lsn, TxnId};
+use std::time::Instant;
 
 /// Place of a locked key: stays the same while anybody holds or awaits the lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Wait {
     pub(crate) ticket: u64,
     /// Counts the owner's waits, to tell one from the next.
     pub(crate) seq: u64,
+    /// When it began.
+    pub(crate) since: Instant,
 }
 
 /// Holder of locks. One per session; used again for its next transaction after [`crate::LockManager::release_all`].
@@ -210,6 +213,21 @@ impl Owner {
 
     pub(crate) fn waiting(&self) -> Option<Wait> {
         self.inner.lock().waiting
+    }
+
+    /// Sets who is told when a wait for a row is over that was left. `false` where another one is.
+    pub fn tell(&self, told: &std::sync::Arc<dyn WaitOver>) -> bool {
+        self.cell.tell(told)
+    }
+
+    /// Whether no wait goes on that was left.
+    pub fn wait_is_over(&self) -> bool {
+        self.cell.state() != WaitState::Waiting
+    }
+
+    /// The time of a left wait is over; `false` where it has ended by itself. The caller sees to it that [`crate::LockManager::end_left_wait`] follows: nobody is told.
+    pub fn time_out(&self) -> bool {
+        self.cell.end(WaitState::TimedOut)
     }
 
     pub(crate) fn outside(&self) -> MutexGuard<'_, Outside> {

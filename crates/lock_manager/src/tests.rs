@@ -3,7 +3,7 @@
 use crate::cancel::WaitState;
 use crate::manager::{LockKeyRef, LockManager};
 use crate::mode::LockMode::{self, Exclusive, ExclusiveGap, InsertIntention, Shared};
-use crate::owner::{LockId, Owner};
+use crate::owner::{Owner, Wait};
 use crate::queue::OVERTAKEN_MAX;
 use crate::table::Request;
 use crate::{Cancel, LockError, WaitPolicy};
@@ -17,10 +17,10 @@ fn key(key: &[u8]) -> LockKeyRef<'_> {
 }
 
 /// A request that queues when it must wait, and comes back at once.
-fn ask(manager: &LockManager, owner: &Arc<Owner>, name: &[u8], mode: LockMode) -> Option<(LockId, u64)> {
+fn ask(manager: &LockManager, owner: &Arc<Owner>, name: &[u8], mode: LockMode) -> Option<Wait> {
     let (id, shard, request) = manager.request_for_test(owner, key(name), mode);
     match request {
-        Request::Blocked { upgrade } => Some((id, manager.begin_wait(shard, id, owner, mode, upgrade))),
+        Request::Blocked { upgrade } => Some(manager.begin_wait(shard, id, owner, mode, upgrade, false)),
         Request::New => {
             owner.inner().locks.push(id);
             None
@@ -30,8 +30,8 @@ fn ask(manager: &LockManager, owner: &Arc<Owner>, name: &[u8], mode: LockMode) -
 }
 
 /// The waiter wakes up.
-fn wake(manager: &LockManager, owner: &Arc<Owner>, (id, ticket): (LockId, u64)) -> Result<crate::Granted, LockError> {
-    manager.end_wait(id, owner, ticket, owner.cell.state())
+fn wake(manager: &LockManager, owner: &Arc<Owner>, wait: Wait) -> Result<crate::Granted, LockError> {
+    manager.end_wait(wait, owner, owner.cell.state())
 }
 
 /// Owners that hold a key of their own each, so that each could be part of a cycle.

@@ -21,7 +21,7 @@ use crate::attention::Attention;
 use crate::channel::Channel;
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
-use crate::pool::{Epoll, Follows, Late, Posts, Processors, Rows, Seats, Thread, Ticket};
+use crate::pool::{Epoll, Follows, Late, Left, Posts, Processors, Rows, Seats, Thread, Ticket};
 use crate::socket::Socket;
 use crate::threads::{After, Threads};
 
@@ -43,6 +43,8 @@ pub struct Front<S: Service> {
     rows: Rows<Guest<S>>,
     /// Those whose replies wait for the log.
     late: Late<Guest<S>>,
+    /// Those whose statements wait for rows.
+    left: Left<Guest<S>>,
     /// Replies of each post that are sent together; `None` where each is sent for itself.
     mail: Option<Box<[CachePadded<turns::Mail<S>>]>>,
     /// Who serves them.
@@ -81,6 +83,7 @@ impl<S: Service> Front<S> {
             seats: (0..posts).map(|_| Ok(Seats::new(Epoll::new()?))).collect::<std::io::Result<_>>()?,
             rows: Rows::new(posts),
             late: Late::new(),
+            left: Left::new(posts),
             mail: if settings.replies_together { (0..posts).map(|_| turns::Mail::new().map(CachePadded::new)).collect() } else { None },
             follows: (0..posts).map(|_| CachePadded::default()).collect(),
             posts: Arc::new(Posts::new(posts)),
@@ -150,13 +153,15 @@ impl<S: Service> Front<S> {
 
     /// From greeting to session; the connection goes on on a thread of its own.
     fn log_in(self: &Arc<Self>, mut visitor: Visitor<S>, settings: &FrontSettings, address: &ClientAddress, over: bool) {
-        let Some((session, login)) = self.open_session(&mut visitor.channel, settings, address, over) else {
+        let Some((mut session, login)) = self.open_session(&mut visitor.channel, settings, address, over) else {
             visitor.channel.layers.close(&visitor.channel.socket);
             return visitor.channel.socket.hang_up(true);
         };
         if !settings.rest_after.is_zero() {
             visitor.channel.set_patience(settings.rest_after);
         }
+        let (front, id) = (Arc::downgrade(self), visitor.guard.id);
+        session.tell_of_waits(Arc::new(turns::TellsOfWait { front, id }));
         let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: turns::Turns::new() });
         // A session that shares threads needs none of its own to wait for its first command.
         let welcomed = self.is_crowded();
@@ -322,6 +327,8 @@ enum Unsent {
     Late { sequence: u8, packets: Box<[u8]> },
     /// The client did not take it all at once.
     Rest(Box<[u8]>),
+    /// Its statement waits for a row, or goes on now; there is no reply yet.
+    Unwritten,
 }
 
 /// Counts a connection out when its session has ended, however that came about.
@@ -343,6 +350,8 @@ enum Next {
     Reply,
     /// Its reply waits for the log.
     Wait,
+    /// Its statement waits for a row.
+    Leave,
     /// It ends.
     End,
 }

@@ -46,9 +46,12 @@ impl<S: Service> Server<S> {
         let accepting = Arc::clone(&front);
         let acceptor = sync::thread::Builder::new().name("acceptor".to_owned()).spawn(move || listeners.accept_all(&accepting))?;
         let (watched, stop) = (Arc::clone(&front), Arc::clone(&stop_watching));
-        let watcher = sync::thread::Builder::new()
-            .name("watcher".to_owned())
-            .spawn(move || watcher::watch(&*watched.service, watch_interval, &stop, || watched.tidy_parked()))?;
+        let watcher = sync::thread::Builder::new().name("watcher".to_owned()).spawn(move || {
+            watcher::watch(&*watched.service, watch_interval, &stop, || {
+                watched.end_late_waits();
+                watched.tidy_parked();
+            })
+        })?;
         let crewed = Arc::clone(&front);
         let monitor = sync::thread::Builder::new().name("crew".to_owned()).spawn(move || crewed.watch_crew())?;
         let late = Arc::clone(&front);

@@ -1,5 +1,5 @@
 //! Random schedules of the sources behind parked sessions: no guest is lost, in two hands, or left; a post has one holder at most, and does not stay vacant while a member rests; the
-//! crew's monitor does not sleep while a holder serves; who waits for the log is given back, once, when it is durable; no reply stays at a post that went from hand to hand. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
+//! crew's monitor does not sleep while a holder serves; who waits for the log is given back, once, when it is durable; who waits for a row goes on, once, when the wait is over; no reply stays at a post that went from hand to hand. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
 
 #![allow(clippy::disallowed_types)] // shuttle's are behind the same names
 
@@ -79,6 +79,8 @@ mod pool {
     pub(crate) use crate::platform;
     #[path = "late.rs"]
     pub(crate) mod late;
+    #[path = "left.rs"]
+    pub(crate) mod left;
     #[path = "outbox.rs"]
     pub(crate) mod outbox;
     #[path = "posts.rs"]
@@ -88,6 +90,7 @@ mod pool {
 }
 
 use pool::late::Late;
+use pool::left::{Left, WaitsForRow};
 use pool::outbox::{Outbox, PATIENCE, Replies, TOGETHER, while_held};
 use pool::posts::{Doing, Posts, Worker};
 use pool::seats::{Kept, Poller, Seats, Sits, Ticket, Watch};
@@ -522,6 +525,88 @@ fn who_waits_for_the_log_is_given_back_when_it_is_durable() {
         assert_eq!(given, [1, 2, 3, 4]);
     };
     SCHEDULES.check(model, &["late_told_too_early"]);
+}
+
+/// A guest whose statement waits for a row. The waits are counted; the newest one is over when as many have ended.
+struct Waiting {
+    begun: u32,
+    ended: Arc<AtomicU32>,
+}
+
+impl WaitsForRow for Waiting {
+    fn is_over(&self) -> bool {
+        self.ended.load(Ordering::SeqCst) == self.begun
+    }
+
+    fn until(&self) -> Option<std::time::Instant> {
+        Some(std::time::Instant::now())
+    }
+
+    fn time_is_over(&self) -> bool {
+        ends(&self.ended, self.begun)
+    }
+}
+
+/// Ends a wait; `false` where it was over.
+fn ends(ended: &AtomicU32, wait: u32) -> bool {
+    ended.compare_exchange(wait - 1, wait, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+}
+
+/// A guest waits three times. Each wait is ended by one of two, who then tells, or by its time. The guest goes on after each of them, once, and not before. (One that is forgotten waits
+/// for ever, which shuttle tells.)
+#[test]
+fn who_waits_for_a_row_goes_on_when_the_wait_is_over() {
+    const WAITS: u32 = 3;
+    const GUEST: u32 = 5;
+    let model = || {
+        let left = Arc::new(Left::new(2));
+        let ended = Arc::new(AtomicU32::new(0));
+        let begun = Arc::new((Mutex::new(0), Condvar::new()));
+        let back = Arc::new((Mutex::new(Vec::<Box<Waiting>>::new()), Condvar::new()));
+        let gives_back = {
+            let back = Arc::clone(&back);
+            move |guest: Box<Waiting>| {
+                back.0.lock().expect("model mutex").push(guest);
+                back.1.notify_all();
+            }
+        };
+        // Sees to it that each wait ends; who is second ends nothing and tells all the same: as one who was slow to tell of an earlier wait.
+        let enders: Vec<_> = (0..2)
+            .map(|which| {
+                let (left, ended, begun, gives_back) = (Arc::clone(&left), Arc::clone(&ended), Arc::clone(&begun), gives_back.clone());
+                thread::spawn(move || {
+                    for wait in 1..=WAITS {
+                        let now = begun.0.lock().expect("model mutex");
+                        drop(begun.1.wait_while(now, |begun| *begun < wait).expect("model mutex"));
+                        if which == 0 || wait == 2 {
+                            ends(&ended, wait);
+                        }
+                        left.take(GUEST).into_iter().for_each(&gives_back);
+                    }
+                })
+            })
+            .collect();
+        let clock = thread::spawn({
+            let (left, gives_back) = (Arc::clone(&left), gives_back.clone());
+            move || left.take_late(std::time::Instant::now() + std::time::Duration::from_secs(1), &gives_back)
+        });
+        for wait in 1..=WAITS {
+            *begun.0.lock().expect("model mutex") = wait;
+            begun.1.notify_all();
+            let guest = match left.leave(GUEST, Box::new(Waiting { begun: wait, ended: Arc::clone(&ended) })) {
+                Err(guest) => guest,
+                Ok(()) => {
+                    let came = back.0.lock().expect("model mutex");
+                    let mut came = back.1.wait_while(came, |came| came.is_empty()).expect("model mutex");
+                    came.pop().expect("one")
+                }
+            };
+            assert!(guest.begun == wait && guest.is_over(), "it goes on too early");
+        }
+        enders.into_iter().chain([clock]).for_each(|thread| thread.join().expect("no panic"));
+        assert!(back.0.lock().expect("model mutex").is_empty() && left.count() == 0, "it goes on twice");
+    };
+    SCHEDULES.check(model, &["left_looks_before", "left_taken_too_early"]);
 }
 
 /// Two members at one post. Each second statement blocks: its member hands the post on and waits until the client of the statement before has its reply, as one does that waits for that client's lock. Everybody gets

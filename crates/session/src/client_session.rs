@@ -20,14 +20,17 @@ use crate::front::tools::StatementTools;
 use crate::query_logs::Logged;
 use crate::reply::session_track::Changes;
 use crate::shared::Shared;
+use crate::statement::left::LeftStatement;
 use crate::statement::prepared::PreparedStatements;
 use crate::transaction::TransactionState;
 use crate::transaction::server_locks::ServerLocks;
 use base::Lsn;
+use engine::WaitOver;
 use mysql_error::{SqlError, codes};
 use protocol::{PacketWriter, ResultSink, RowFormat, ServerStatus};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 use sync::atomic::{AtomicU64, Ordering};
 use types::{SqlMode, TimeZone};
 
@@ -44,6 +47,8 @@ pub struct ClientSession {
     pub(crate) prepared: PreparedStatements,
     /// What the next OK packet tells.
     pub(crate) changes: Changes,
+    /// The running statement, while it waits for a row without a thread.
+    pub(crate) left: Option<Box<LeftStatement>>,
     /// A backup that the client is making.
     pub(crate) backup: Option<Box<backup::Online>>,
     /// [`Settings::zone`](crate::context::Settings::zone) once more: rows are written by it while the executor has `core`.
@@ -135,7 +140,7 @@ impl ClientSession {
         self.core.settings.charsets.send_error(sink, &error);
     }
 
-    fn with_sink<R>(
+    pub(crate) fn with_sink<R>(
         &mut self,
         out: &mut PacketWriter,
         io: &mut dyn ClientIo,
@@ -170,11 +175,31 @@ impl Session for ClientSession {
             Ok(flow) => flow,
             Err(_) => self.incident(out, io),
         };
-        if self.engine.awaits_log().is_none() {
-            self.command_done();
-            return flow;
-        }
-        if flow == Flow::Continue { Flow::Later } else { flow }
+        self.end_of_command(flow)
+    }
+
+    fn tell_of_waits(&mut self, told: Arc<dyn WaitOver>) {
+        self.engine.tell_of_waits(told);
+    }
+
+    fn wait_is_over(&self) -> bool {
+        self.engine.left_wait_is_over()
+    }
+
+    fn waits_until(&self) -> Option<Instant> {
+        self.engine.left_until()
+    }
+
+    fn time_is_over(&self) -> bool {
+        self.engine.left_wait_times_out()
+    }
+
+    fn go_on(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
+        let flow = match catch_unwind(AssertUnwindSafe(|| self.go_on_with_left(out, io))) {
+            Ok(()) => Flow::Continue,
+            Err(_) => self.incident(out, io),
+        };
+        self.end_of_command(flow)
     }
 
     fn awaits(&self) -> Lsn {
@@ -240,6 +265,7 @@ impl Session for ClientSession {
 
 impl Drop for ClientSession {
     fn drop(&mut self) {
+        self.give_up_left();
         if !self.engine.awaits_log().is_none() {
             // Before its temporary tables go, by transactions of their own. An error leaves it to recovery.
             let _ = self.finish_commit();
@@ -256,11 +282,25 @@ impl Drop for ClientSession {
 static INCIDENTS: AtomicU64 = AtomicU64::new(0);
 
 impl ClientSession {
+    /// What becomes of a command that was answered, or of whose answer this was a part.
+    #[inline(always)]
+    fn end_of_command(&self, flow: Flow) -> Flow {
+        if self.left.is_some() {
+            return Flow::Left;
+        }
+        if self.engine.awaits_log().is_none() {
+            self.command_done();
+            return flow;
+        }
+        if flow == Flow::Continue { Flow::Later } else { flow }
+    }
+
     /// Answers 1815 for a statement that panicked, after rolling its transaction back.
     #[cold]
     fn incident(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow {
         let number = INCIDENTS.fetch_add(1, Ordering::Relaxed) + 1;
         self.logged = None;
+        self.give_up_left();
         let rolled_back = catch_unwind(AssertUnwindSafe(|| {
             self.server_locks.withdraw();
             self.abandon_branch();

@@ -7,7 +7,7 @@
 //! # In this room
 //! - `query.rs`: texts (COM_QUERY); `prepared.rs` and `prepared/`: handles (COM_STMT_…, PREPARE); `preparable.rs`: which statements those may be; `cursors.rs`: results that are fetched later.
 //! - `planning.rs`: a plan is made, kept, found again; `plan_cache.rs`: where it is kept, by text; `samples.rs`: what rows told those who plan; `hinted.rs`: variables that a plan's hints set for it.
-//! - `enter.rs`, then `run.rs`: a plan's way to the executor; `replies.rs`: what is answered then; `explain.rs`: to be told instead of run; `restart.rs`: once more under another snapshot.
+//! - `enter.rs`, then `run.rs`: a plan's way to the executor; `replies.rs`: what is answered then; `explain.rs`: to be told instead of run; `restart.rs`: once more under another snapshot; `left.rs`: once more when a row is free.
 //! - `dispatch.rs`: statements by kind, and which room carries out those without a plan. Here are `administer.rs` (KILL, FLUSH), `signal.rs`, `get_diagnostics.rs`;
 //!   `evaluate.rs`: expressions of such statements.
 //!
@@ -23,6 +23,7 @@ mod evaluate;
 pub(crate) mod explain;
 pub(crate) mod get_diagnostics;
 pub(crate) mod hinted;
+pub(crate) mod left;
 pub(crate) mod plan_cache;
 pub(crate) mod planning;
 pub(crate) mod preparable;

@@ -202,7 +202,10 @@ impl Session {
                 answer => return answer,
             }
         }
-        ask(self, WaitPolicy::Wait(self.lock_deadline()))
+        let policy = self.wait_policy();
+        let answer = ask(self, policy);
+        self.note_left(&answer);
+        answer
     }
 
     /// [`Session::wait_for_row`] that tells what was granted.
@@ -247,6 +250,7 @@ impl From<LockError> for Error {
             LockError::Timeout => Error::LockWaitTimeout,
             LockError::WouldBlock => Error::LockNotAvailable,
             LockError::Killed => Error::Killed,
+            LockError::Queued => Error::Waits,
         }
     }
 }

@@ -32,7 +32,13 @@ impl<S: Service> Front<S> {
     #[inline(always)]
     fn serve_on(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Step<Infallible> {
         if let Some(unsent) = guest.reply.take() {
-            self.send_unsent(guest, unsent, shared)?;
+            match unsent {
+                Unsent::Unwritten => {
+                    let flow = self.go_on(guest, shared)?;
+                    self.end_command(guest, flow, shared)?;
+                }
+                unsent => self.send_unsent(guest, unsent, shared)?,
+            }
             waits = self.waits_for_next(guest, shared)?;
         }
         // It was parked with half a packet.
@@ -130,6 +136,16 @@ impl<S: Service> Front<S> {
         }
     }
 
+    /// Has a command go on whose statement has been waiting for a row.
+    #[inline(never)]
+    fn go_on(&self, guest: &mut Guest<S>, shared: bool) -> Step<Flow> {
+        let Guest { session, visitor: Visitor { channel, .. }, .. } = guest;
+        let limit = session.max_allowed_packet();
+        let unread = channel.reader.unread();
+        let mut io = StatementIo::new(&channel.socket, &mut channel.layers, &channel.connection, unread, limit, shared);
+        ControlFlow::Continue(session.go_on(&mut channel.out, &mut io))
+    }
+
     /// What the client has sent of a file is not read as commands.
     #[inline(always)]
     fn end_upload(channel: &mut Channel, upload: UploadState) -> Step<()> {
@@ -181,6 +197,10 @@ impl<S: Service> Front<S> {
     #[inline(always)]
     fn end_command(&self, guest: &mut Guest<S>, flow: Flow, shared: bool) -> Step<()> {
         let Guest { session, visitor: Visitor { channel, .. }, reply, .. } = guest;
+        if flow == Flow::Left {
+            *reply = Some(Unsent::Unwritten);
+            return ControlFlow::Break(Next::Leave);
+        }
         if flow == Flow::Later {
             // Not that of the reply: its beginning may have been sent, answers to statements before this one or the request for a file.
             let sequence = channel.out.first_sequence();
@@ -217,6 +237,7 @@ impl<S: Service> Front<S> {
                 goes_on && channel.send()
             }
             Unsent::Rest(bytes) => channel.socket.send(&bytes, &channel.connection),
+            Unsent::Unwritten => true,
         };
         if sent { ControlFlow::Continue(()) } else { ControlFlow::Break(Next::End) }
     }

@@ -5,17 +5,19 @@
 
 use super::{Front, Guest, Next, Unsent};
 use crate::channel::{Buffers, Channel};
-use crate::pool::{Came, Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Stands, Thread, Ticket, Watch, Worker, while_held};
+use crate::pool::{
+    Came, Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Stands, Thread, Ticket, WaitsForRow, Watch, Worker, while_held,
+};
 use crate::stand_in::StandIn;
 use crate::threads::{self, After};
 use base::bring_all_near;
 use env::Sends;
 use session::connections::ThreadCounts;
-use session::service::{Service, Session};
+use session::service::{Service, Session, WaitOver};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 use sync::blocking::{self, GivesWay};
 use sync::{Moment, Mutex, Rank};
 
@@ -163,6 +165,7 @@ impl<S: Service> Front<S> {
             shared: self.posts.count(),
             parked,
             resting,
+            waiting_for_rows: self.left.count() as u32,
             looks_found,
             looks_in_vain,
             stand_ins: self.attention.stand_in().map_or(0, StandIn::calls),
@@ -252,8 +255,12 @@ impl<S: Service> Front<S> {
                 self.posts.hand_on(member);
                 return None;
             };
-            // Refused only when no thread is to be had: then nobody else would serve the others.
-            if !self.is_crowded() && !guest.visitor.channel.connection.stop_requested().ends_connection() && self.posts.hands_over(member) {
+            // Refused only when no thread is to be had: then nobody else would serve the others. In the middle of a statement what is lent must stay.
+            if !self.is_crowded()
+                && !matches!(guest.reply, Some(Unsent::Unwritten))
+                && !guest.visitor.channel.connection.stop_requested().ends_connection()
+                && self.posts.hands_over(member)
+            {
                 self.lay_down(desk, member.post(), &mut guest);
                 self.seats[guest.visitor.guard.post].leave(&mut guest);
                 return Some(guest);
@@ -419,6 +426,29 @@ impl<S: Service> Front<S> {
         self.attention.stand_in().into_iter().for_each(StandIn::dismiss);
     }
 
+    /// The wait of this connection's statement for a row is over, or was: if the guest is here its statement goes on.
+    fn wait_is_over(&self, id: u32) {
+        if let Some(guest) = self.left.take(id) {
+            self.goes_on(guest);
+        }
+    }
+
+    /// Ends the waits for rows whose time is over.
+    pub fn end_late_waits(&self) {
+        self.left.take_late(Instant::now(), |guest| self.goes_on(guest));
+    }
+
+    /// A statement that has been waiting for a row is to go on.
+    fn goes_on(&self, guest: Box<Guest<S>>) {
+        let post = guest.visitor.guard.post;
+        self.rows.add_granted(post, guest);
+        if self.posts.take_idle(post) {
+            self.seats[post].poller().call();
+        } else if self.rows.is_long(post) {
+            self.call_idle(post);
+        }
+    }
+
     /// Whether one of these, who hold nothing, may be let in.
     fn lets_in(&self, kind: Kind, lookout: &Lookout<S>) -> bool {
         match kind {
@@ -482,6 +512,14 @@ impl<S: Service> Front<S> {
                     self.late.add(guest.session.awaits(), guest);
                     return None;
                 }
+                Next::Leave => match self.left.leave(guest.visitor.guard.id, guest) {
+                    Ok(()) => return None,
+                    // The row is its own already.
+                    Err(over) => {
+                        guest = over;
+                        continue;
+                    }
+                },
                 Next::End => {
                     self.lay_down(desk, post, &mut guest);
                     Self::end(*guest);
@@ -592,6 +630,7 @@ impl<S: Service> Front<S> {
         self.late.close();
         self.seats.iter().for_each(|seats| seats.poller().close());
         self.rows.clear();
+        self.left.clear();
     }
 
     /// Parked sessions whose clients have been silent for some calls of this give back memory that can be made again, and keep the rest on this thread's heap, if they had
@@ -614,6 +653,34 @@ impl<S: Service> Front<S> {
                 }
             });
         }
+    }
+}
+
+/// Is told when waits of a connection's statements for rows are over.
+pub(super) struct TellsOfWait<S: Service> {
+    pub(super) front: Weak<Front<S>>,
+    pub(super) id: u32,
+}
+
+impl<S: Service> WaitOver for TellsOfWait<S> {
+    fn wait_is_over(&self) {
+        if let Some(front) = self.front.upgrade() {
+            front.wait_is_over(self.id);
+        }
+    }
+}
+
+impl<S: Service> WaitsForRow for Guest<S> {
+    fn is_over(&self) -> bool {
+        self.session.wait_is_over()
+    }
+
+    fn until(&self) -> Option<Instant> {
+        self.session.waits_until()
+    }
+
+    fn time_is_over(&self) -> bool {
+        self.session.time_is_over()
     }
 }
 

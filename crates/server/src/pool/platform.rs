@@ -1,4 +1,4 @@
-//! What `seats.rs`, `posts.rs`, `late.rs` and `outbox.rs` take from outside, so that their model test can compile them over a model checker.
+//! What `seats.rs`, `posts.rs`, `late.rs`, `left.rs` and `outbox.rs` take from outside, so that their model test can compile them over a model checker.
 
 pub(crate) use std::sync::OnceLock;
 pub(crate) use sync::{Arc, AtomicCell, CachePadded, Moment, Mutex, Rank, Signal, atomic};
@@ -19,6 +19,8 @@ pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> 
 /// - `look_before_sleeping`: the monitor looks who waits before it says that it sleeps.
 /// - `rests_beside_a_vacant_post`: who comes to rest does not look whether its post is vacant.
 /// - `late_told_too_early`: who waits for the log tells so before its guest is there.
+/// - `left_looks_before`: who hands in a guest that waits for a row looks whether the wait is over before it has the latch.
+/// - `left_taken_too_early`: who is told of an earlier wait takes out a guest that waits for another.
 /// - `replies_not_taken_over`: who begins to hold a post does not send the replies that its last holder has left.
 /// - `last_reply_left`: who has lost its post does not send the reply of the statement that it was at.
 #[inline(always)]

@@ -214,6 +214,13 @@ impl<G: Stands> Rows<G> {
         self.row(post, Kind::Engaged).change(Ordering::SeqCst, |guests| guests.push_back(standing));
     }
 
+    /// One whose statement has been waiting for a row, which is its own now: it holds up those who wait for the same row, so it is not to wait for all who stand here. Behind the first, so
+    /// that a row which goes from hand to hand does not hold up everybody else.
+    pub(crate) fn add_granted(&self, post: usize, guest: Box<G>) {
+        let standing = Standing { served: guest.served(), guest, since: 0 };
+        self.row(post, Kind::Engaged).change(Ordering::SeqCst, |guests| guests.insert(guests.len().min(1), standing));
+    }
+
     /// Those who came at this moment, of whom none is left in `came`: who is engaged stands at `post`, who holds nothing at the post that watches it. Each row is changed once.
     pub(crate) fn add_all(&self, came: &mut Came<G>, post: usize, watching: usize, now: Moment) {
         for (kind, at) in [(Kind::Engaged, post), (Kind::Newcomer, watching), (Kind::Asker, watching)] {

@@ -45,6 +45,7 @@ impl ClientSession {
             tools: Box::default(),
             prepared: PreparedStatements::default(),
             changes: Changes::default(),
+            left: None,
             backup: None,
             environment: 0,
             multi_statements: core.login.capabilities.contains(Capabilities::MULTI_STATEMENTS),

@@ -13,6 +13,8 @@ pub enum Flow {
     Continue,
     /// The same, once the log is durable up to [`Session::awaits`](crate::front::service::Session::awaits) and [`Session::finish`](crate::front::service::Session::finish) has said that all is well.
     Later,
+    /// Nothing is in the buffer yet: the statement waits for a row. [`Session::go_on`](crate::front::service::Session::go_on) follows when that is over.
+    Left,
     /// Send what is in the buffer and close.
     Quit,
 }

@@ -76,6 +76,8 @@ pub struct ThreadCounts {
     pub parked: u32,
     /// Of these, those that were silent for so long that they have given back memory.
     pub resting: u32,
+    /// Sessions that have none while their statement waits for a row.
+    pub waiting_for_rows: u32,
     /// Looks of threads for their clients' next commands that found them, so that the thread did not sleep.
     pub looks_found: u64,
     /// Such looks that were given up.

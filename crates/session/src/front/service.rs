@@ -4,12 +4,14 @@
 //! canned-answer bench something trivial. Calls are static, one per command.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::Lsn;
 use mysql_error::SqlError;
 use protocol::PacketWriter;
 use tls::Tls;
+
+pub use engine::WaitOver;
 
 use crate::accounts::Accounts;
 use crate::front::command::{ClientIo, Command, Flow, Login};
@@ -156,6 +158,30 @@ pub trait Session {
     /// the reply.
     fn finish(&mut self) -> Result<(), SqlError> {
         Ok(())
+    }
+
+    /// Statements may wait for rows without a thread from now on ([`Flow::Left`], where [`ClientIo::may_reply_later`]). Who is told is told at the end of each such wait, perhaps before the
+    /// command that waits has returned, and perhaps once more when another has begun.
+    fn tell_of_waits(&mut self, _told: Arc<dyn WaitOver>) {}
+
+    /// After [`Flow::Left`]: whether the wait is over.
+    fn wait_is_over(&self) -> bool {
+        true
+    }
+
+    /// After [`Flow::Left`]: when its time is over, at which [`Session::time_is_over`] ends it.
+    fn waits_until(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Ends the wait of [`Flow::Left`]; nobody is told. `false` where it was over.
+    fn time_is_over(&self) -> bool {
+        false
+    }
+
+    /// After [`Flow::Left`], when the wait is over: goes on with the command, as [`Session::handle`] does.
+    fn go_on(&mut self, _out: &mut PacketWriter, _io: &mut dyn ClientIo) -> Flow {
+        Flow::Continue
     }
 
     /// COM_CHANGE_USER after authentication: all session state begins anew. The server sends OK or the error (and hangs up).

@@ -297,7 +297,7 @@ fn statements(shared: &Shared) -> [(&'static str, u64); 9] {
 }
 
 /// Connections, and the threads that serve them.
-fn connections(shared: &Shared) -> [(&'static str, u64); 13] {
+fn connections(shared: &Shared) -> [(&'static str, u64); 14] {
     let (connections, threads) = (&shared.connections, shared.connections.threads());
     [
         ("Altiplano_looks_found", threads.looks_found),
@@ -306,6 +306,7 @@ fn connections(shared: &Shared) -> [(&'static str, u64); 13] {
         ("Altiplano_reply_batches", threads.reply_batches),
         ("Altiplano_sessions_parked", threads.parked.into()),
         ("Altiplano_sessions_resting", threads.resting.into()),
+        ("Altiplano_sessions_waiting_for_rows", threads.waiting_for_rows.into()),
         ("Altiplano_stand_ins", threads.stand_ins),
         ("Altiplano_threads_shared", threads.shared.into()),
         ("Max_used_connections", connections.most().0.into()),

@@ -85,6 +85,8 @@ pub struct CachedPlan {
     pub temporary: u64,
     /// What it asks of admission.
     pub work: admission::Work,
+    /// Its statement may wait for a row without a thread (`left.rs`).
+    pub may_be_left: bool,
     /// What its runs count for, beside being statements.
     pub shape: Option<Box<planner::shape::Shape>>,
     /// The text it was made for, to recognise texts like it.

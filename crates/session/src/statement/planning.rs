@@ -61,6 +61,7 @@ impl ClientSession {
         let provisional =
             self.tools.params.len() < plan.param_count as usize && !plan.short.as_ref().is_some_and(ShortPlan::suits_any_size);
         let work = crate::transaction::admit::work_of(&plan);
+        let may_be_left = crate::statement::left::may_be_left(&plan);
         let shape = planner::shape::Shape::of(&plan);
         let uses_tables = plan.uses_tables();
         let changed = Changed::by(&plan);
@@ -84,6 +85,7 @@ impl ClientSession {
             changed,
             temporary: self.core.settings.temporary,
             work,
+            may_be_left,
             shape,
             template: None,
             text: None,

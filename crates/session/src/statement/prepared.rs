@@ -258,7 +258,7 @@ impl ClientSession {
         // As most are: the plan is good as it is.
         let plan = self.prepared.get_mut(id).and_then(|prepared| prepared.take_plan(version, &self.core));
         if let Some(plan) = plan
-            && self.run_and_keep(id, plan, sink)? == Ran::Done
+            && self.run_and_keep(id, plan, sink, Self::run_or_leave)? != Ran::Stale
         {
             return Ok(());
         }
@@ -266,8 +266,15 @@ impl ClientSession {
     }
 
     /// Runs a prepared statement's plan, which it has again afterwards.
-    fn run_and_keep(&mut self, id: u32, plan: Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
-        let ran = self.run_cached(&plan, sink);
+    #[inline]
+    fn run_and_keep<'s>(
+        &mut self,
+        id: u32,
+        plan: Arc<CachedPlan>,
+        sink: &mut ResultSink<'s>,
+        run: impl FnOnce(&mut Self, &Arc<CachedPlan>, &mut ResultSink<'s>) -> Result<Ran, Outcome>,
+    ) -> Result<Ran, Outcome> {
+        let ran = run(self, &plan, sink);
         if let Some(prepared) = self.prepared.get_mut(id) {
             prepared.plan = Some(plan);
         }
@@ -321,7 +328,7 @@ impl ClientSession {
                 }
             };
             let plan = if plan.plan.free_params.is_empty() { plan } else { self.suited_to_params(id, plan)? };
-            if self.run_and_keep(id, plan, sink)? == Ran::Done {
+            if self.run_and_keep(id, plan, sink, Self::run_cached)? == Ran::Done {
                 return Ok(());
             }
         }

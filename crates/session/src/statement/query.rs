@@ -27,7 +27,8 @@ impl Tried {
     fn of(ran: Ran, next: Option<usize>) -> Tried {
         match ran {
             Ran::Stale => Tried::Stale,
-            Ran::Done => Tried::Done { next },
+            // Left only where nothing follows: the reply is written when it has gone on.
+            Ran::Done | Ran::Left => Tried::Done { next },
         }
     }
 }
@@ -123,7 +124,7 @@ impl ClientSession {
                 return self.query_plainly(sql, sink);
             }
             if self.suits_values(&plan) {
-                let ran = self.run_cached(&plan, sink);
+                let ran = self.run_or_leave(&plan, sink);
                 self.tools.texts.put_back(place, plan);
                 return ran.map(|ran| Tried::of(ran, None));
             }
@@ -140,7 +141,7 @@ impl ClientSession {
                 _ => self.plan_lifted(sql, &key, fingerprint.rest).map(|plan| (plan, self.following(sql, fingerprint.rest))),
             };
             if let Some((plan, next)) = found {
-                let ran = next.and_then(|next| self.run_cached(&plan, sink).map(|ran| Tried::of(ran, next)));
+                let ran = next.and_then(|next| self.run_or_leave(&plan, sink).map(|ran| Tried::of(ran, next)));
                 self.tools.texts.put(sql, environment, &plan);
                 self.tools.plans.put(key, plan);
                 return ran;

@@ -4,6 +4,7 @@ use crate::client_session::ClientSession;
 use crate::error_map::Outcome;
 use crate::reply::output::Output;
 use crate::statement::enter::refusal_of;
+use crate::statement::left::is_left;
 use crate::statement::plan_cache::CachedPlan;
 use crate::transaction::lock_tables::share_of;
 use engine::HandlerCall;
@@ -20,16 +21,31 @@ pub(crate) enum Ran {
     Done,
     /// The catalogue has changed since it was made: nothing was done, plan again.
     Stale,
+    /// It waits for a row, for which no thread waits (`left.rs`). Only by [`ClientSession::run_or_leave`].
+    Left,
+}
+
+/// How far it got in the executor.
+enum Run {
+    Ended(executor::Outcome),
+    Stale,
+    Left,
 }
 
 impl ClientSession {
     /// Runs a plan with the parameter values in `self.tools.params` and writes the reply.
     pub(crate) fn run_cached(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         let ran = self.run_and_reply(plan, sink);
-        if plan.plan.writes && self.engine.awaits_log().is_none() {
+        self.ran_writing(&plan.plan, &ran);
+        ran
+    }
+
+    /// What a change has announced is taken back, unless it is still to be done, or to be made durable.
+    #[inline(always)]
+    pub(crate) fn ran_writing(&mut self, plan: &Plan, ran: &Result<Ran, Outcome>) {
+        if plan.writes && self.engine.awaits_log().is_none() && !matches!(ran, Ok(Ran::Left)) {
             self.server_locks.withdraw();
         }
-        ran
     }
 
     #[inline]
@@ -52,7 +68,21 @@ impl ClientSession {
         if self.planned.take() {
             self.shared().status.plan_first_runs.inc();
         }
-        let Some(outcome) = self.run_plan(plan, sink)? else { return Ok(Ran::Stale) };
+        match self.run_plan(plan, sink)? {
+            Run::Ended(outcome) => self.reply_outcome(plan, outcome, sink),
+            Run::Stale => Ok(Ran::Stale),
+            Run::Left => Ok(Ran::Left),
+        }
+    }
+
+    /// Ends the statement of a plan that ran, and writes the reply.
+    #[inline(always)]
+    pub(crate) fn reply_outcome(
+        &mut self,
+        plan: &Arc<CachedPlan>,
+        outcome: executor::Outcome,
+        sink: &mut ResultSink<'_>,
+    ) -> Result<Ran, Outcome> {
         self.stage("query end", "run_and_reply");
         if self.changes.tells_transaction() {
             self.note_use(&plan.plan);
@@ -86,8 +116,8 @@ impl ClientSession {
         Ok(Ran::Done)
     }
 
-    /// Runs a plan inside the session's transaction, by the steps of `enter.rs`; rows go to the sink, the statement is not ended. `None` when the plan is stale.
-    fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Option<executor::Outcome>, Outcome> {
+    /// Runs a plan inside the session's transaction, by the steps of `enter.rs`; rows go to the sink, the statement is not ended.
+    fn run_plan(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Run, Outcome> {
         self.stage("checking permissions", "run_plan");
         self.may_run(plan)?;
         self.may_go_on(&plan.plan, plan.changed)?;
@@ -109,12 +139,15 @@ impl ClientSession {
         self.use_views(&plan.plan)?;
         if self.shared().catalog.version() != plan.catalog_version {
             // DDL came between planning and the metadata locks; nothing was read yet.
-            return Ok(None);
+            return Ok(Run::Stale);
         }
         self.limit_time(&plan.plan);
         self.stage("executing", "run_plan");
         self.engine.statement_start();
         let beginning = self.engine.may_restart().then(|| self.note_beginning(sink));
+        if beginning.is_some() {
+            self.engine.allow_left_waits(false);
+        }
         let mut result = self.execute_plan(plan, sink);
         if let Some(beginning) = beginning {
             result = self.run_again(plan, &beginning, result, sink)?;
@@ -122,7 +155,11 @@ impl ClientSession {
         if self.core.lock_picture.is_some() {
             self.core.lock_picture = None;
         }
-        result.map(Some).map_err(|error| self.failed_run(error))
+        match result {
+            Ok(outcome) => Ok(Run::Ended(outcome)),
+            Err(error) if is_left(&error) => Ok(Run::Left),
+            Err(error) => Err(self.failed_run(error)),
+        }
     }
 
     /// Bounds the time of a query from here on, by its hint, else by the session's setting. The next statement's beginning takes it back.

@@ -106,7 +106,8 @@ impl ClientSession {
         match error {
             LockError::Killed => self.stop_error().into(),
             LockError::Deadlock => Outcome { error: codes::lock_deadlock(), undo: Undo::Transaction },
-            LockError::Timeout | LockError::WouldBlock => codes::lock_wait_timeout().into(),
+            // Only requests for rows are queued and left.
+            LockError::Timeout | LockError::WouldBlock | LockError::Queued => codes::lock_wait_timeout().into(),
         }
     }
 

@@ -39,7 +39,8 @@ impl Core {
                     }
                     Err(LockError::Killed) => return Err(self.stop_error().into()),
                     Err(LockError::Deadlock) => return Err(codes::user_lock_deadlock().into()),
-                    Err(LockError::Timeout | LockError::WouldBlock) => Value::Int(0),
+                    // Only requests for rows are queued and left.
+                    Err(LockError::Timeout | LockError::WouldBlock | LockError::Queued) => Value::Int(0),
                 }
             }
             UserLockCall::Release => match locks.release(owner, &name) {

@@ -1,0 +1,101 @@
+//! Waits for rows that no thread sleeps for.
+//!
+//! A statement that has changed nothing yet needs no stack to wait on: it is given up where it would sleep ([`Error::Waits`](crate::Error::Waits)), its request stays in the row's queue, and when that is granted
+//! the statement is run again from its beginning and finds the row its own. Who serves other sessions meanwhile is the caller's affair (docs/design/threads.md, Rows without a thread).
+//!
+//! # Invariants
+//! 1. A wait is left only where the caller allows it, by a statement that has changed nothing and keeps no list of what it locks.
+//! 2. Between [`Error::Waits`](crate::Error::Waits) and [`Session::end_left_wait`] the session runs nothing; dropped there, it gives the wait up.
+
+use crate::Result;
+use crate::session::Session;
+use lock_manager::{Granted, LockError, WaitOver, WaitPolicy};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What a session keeps of waits that are left.
+#[derive(Default)]
+pub(crate) struct LeftWaits {
+    /// Who is told when one is over.
+    told: Option<Arc<dyn WaitOver>>,
+    /// By the session's owner: not by one that another session has had.
+    owner_tells: bool,
+    /// The statement that runs may be run again from its beginning.
+    allowed: bool,
+    /// One is left, up to then.
+    until: Option<Instant>,
+}
+
+impl Session {
+    /// Sets who is told when a wait that was left is over: there [`Session::end_left_wait`] is to be called. It may be told once more, later. Without it no wait is left.
+    pub fn tell_of_waits(&mut self, told: Arc<dyn WaitOver>) {
+        self.left.told = Some(told);
+        self.tell_owner();
+    }
+
+    /// The session has another owner of its locks.
+    pub(crate) fn tell_owner(&mut self) {
+        self.left.owner_tells = self.left.told.as_ref().is_some_and(|told| self.owner.tell(told));
+    }
+
+    /// Allows the statement that runs next to be given up at a wait for a row with [`Error::Waits`](crate::Error::Waits), or forbids it. Allowed only where running it again is all that is left to do.
+    #[inline]
+    pub fn allow_left_waits(&mut self, allowed: bool) {
+        self.left.allowed = allowed && self.left.owner_tells;
+    }
+
+    /// How a row is waited for.
+    pub(crate) fn wait_policy(&mut self) -> WaitPolicy {
+        let until = self.lock_deadline();
+        let leaves = self.left.allowed && self.running.has_changed_nothing() && !self.running.notes_locks;
+        if !leaves {
+            return WaitPolicy::Wait(until);
+        }
+        self.left.until = until;
+        WaitPolicy::Leave
+    }
+
+    /// What a request for a row came to.
+    pub(crate) fn note_left(&mut self, asked: &std::result::Result<Granted, LockError>) {
+        if *asked != Err(LockError::Queued) {
+            self.left.until = None;
+        }
+    }
+
+    /// Whether a wait is left.
+    pub fn has_left_wait(&self) -> bool {
+        self.left.until.is_some()
+    }
+
+    /// When the time of the wait that is left is over.
+    pub fn left_until(&self) -> Option<Instant> {
+        self.left.until
+    }
+
+    /// Whether the wait that was left is over.
+    pub fn left_wait_is_over(&self) -> bool {
+        self.owner.wait_is_over()
+    }
+
+    /// Its time is over. `false` where it has ended by itself, which is told.
+    pub fn left_wait_times_out(&self) -> bool {
+        self.owner.time_out()
+    }
+
+    /// Ends the wait that was left, which is over (otherwise it is given up). Then the statement is to be run again from its beginning, or has failed.
+    pub fn end_left_wait(&mut self) -> Result<()> {
+        self.left.until = None;
+        match self.engine.locks.end_left_wait(&self.owner, &self.cancel) {
+            // What was granted counts once it is found held under the latch of the row's leaf (`row_lock.rs`).
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A wait that is left, if one is, is given up: the statement will not go on.
+    pub fn give_up_left_wait(&mut self) {
+        if self.has_left_wait() {
+            let _ = self.end_left_wait();
+        }
+    }
+}

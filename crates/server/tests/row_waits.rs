@@ -1,0 +1,228 @@
+//! Waits for rows that no thread sleeps for, against the real server with shared threads: who waits is seen as one whose thread sleeps, and every end of such a wait is what it is there.
+
+mod numbers;
+
+use harness::{Server, code, run_all, until};
+use mysql::prelude::Queryable;
+use mysql::{Conn, OptsBuilder};
+use numbers::connect;
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+use std::time::Duration;
+
+fn server() -> Server {
+    numbers::server(&["--set", "altiplano_shared_threads_from=0", "--set", "max_connections=2000"], 1000)
+}
+
+fn counter(watcher: &mut Conn, name: &str) -> u64 {
+    let shown: Option<(String, u64)> = watcher.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).expect("an answer");
+    shown.expect("a counter").1
+}
+
+/// Waits until all sessions but the watcher's are parked. One whose client has spoken at the very end of its login has a thread of its own until its client pauses, and waits on that.
+fn until_parked(watcher: &mut Conn) {
+    until("they are parked", || counter(watcher, "Altiplano_sessions_parked") + 1 == counter(watcher, "Threads_connected"));
+}
+
+/// Waits until so many statements wait for rows without a thread.
+#[track_caller]
+fn until_waiting(watcher: &mut Conn, count: u64) {
+    until("they wait", || counter(watcher, "Altiplano_sessions_waiting_for_rows") == count);
+}
+
+/// A client on a thread with a small stack: there are hundreds.
+fn client<'s, T: Send + 's>(scope: &'s Scope<'s, '_>, run: impl FnOnce() -> T + Send + 's) -> ScopedJoinHandle<'s, T> {
+    Builder::new().stack_size(256 << 10).spawn_scoped(scope, run).expect("a thread")
+}
+
+fn value_of(watcher: &mut Conn, id: u32) -> Option<u64> {
+    watcher.query_first(format!("SELECT v FROM n WHERE id = {id}")).expect("an answer")
+}
+
+/// Three hundred wait for one row, in every way that needs no thread, and hardly a thread more is there. Each then does its work once.
+#[test]
+fn hundreds_wait_for_a_row_without_threads() {
+    const WAITING: u64 = 300;
+    let server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    let mut waiting: Vec<Conn> = (0..WAITING).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher);
+    for isolation in ["REPEATABLE READ", "READ COMMITTED"] {
+        let (before, updates) = (value_of(&mut watcher, 1).expect("a row"), counter(&mut watcher, "Com_update"));
+        run_all(&mut holder, &["BEGIN", "UPDATE n SET v = v + 1 WHERE id = 1"]);
+        std::thread::scope(|scope| {
+            for (n, connection) in waiting.iter_mut().enumerate() {
+                client(scope, move || {
+                    connection.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).expect("a level");
+                    match n % 5 {
+                        0 => connection.query_drop("UPDATE n SET v = v + 1 WHERE id = 1").expect("in the end"),
+                        1 => connection.exec_drop("UPDATE n SET v = v + ? WHERE id = ?", (1, 1)).expect("in the end"),
+                        2 => {
+                            connection.query_drop("BEGIN").expect("a transaction");
+                            let seen: u64 =
+                                connection.query_first("SELECT v FROM n WHERE id = 1 FOR UPDATE").expect("in the end").expect("a row");
+                            connection.query_drop(format!("UPDATE n SET v = {} WHERE id = 1", seen + 1)).expect("its own");
+                            connection.query_drop("COMMIT").expect("a commit");
+                        }
+                        3 => {
+                            connection.query_drop("BEGIN").expect("a transaction");
+                            let own = n + 100;
+                            connection.query_drop(format!("UPDATE n SET v = 7 WHERE id = {own}")).expect("its own");
+                            let seen: u64 =
+                                connection.exec_first("SELECT v FROM n WHERE id = ? FOR UPDATE", (1,)).expect("in the end").expect("a row");
+                            connection.exec_drop("UPDATE n SET v = ? WHERE id = 1", (seen + 1,)).expect("its own");
+                            assert_eq!(value_of(connection, own as u32), Some(7), "what it did before it waited stands");
+                            connection.query_drop("COMMIT").expect("a commit");
+                        }
+                        _ => {
+                            let seen: Option<u64> = connection.query_first("SELECT v FROM n WHERE id = 1 FOR SHARE").expect("in the end");
+                            assert!(seen > Some(before), "what the holder has done is seen");
+                        }
+                    }
+                });
+            }
+            until_waiting(&mut watcher, WAITING);
+            assert!(
+                counter(&mut watcher, "Altiplano_threads_shared") < WAITING / 3,
+                "those of sessions that wait for slots stay for a while"
+            );
+            let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'Waiting for row lock'";
+            assert_eq!(watcher.query_first::<u64, _>(sql).expect("a count"), Some(WAITING));
+            let sql = "SELECT COUNT(DISTINCT REQUESTING_ENGINE_LOCK_ID) FROM performance_schema.data_lock_waits";
+            assert_eq!(watcher.query_first::<u64, _>(sql).expect("a count"), Some(WAITING));
+            let sql = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'";
+            assert_eq!(watcher.query_first::<u64, _>(sql).expect("a count"), Some(WAITING));
+            run_all(&mut holder, &["COMMIT"]);
+        });
+        until_waiting(&mut watcher, 0);
+        assert_eq!(value_of(&mut watcher, 1), Some(before + 1 + WAITING / 5 * 4));
+        // The holder's, one of each that changes the row, and one more of those that changed another before.
+        assert_eq!(counter(&mut watcher, "Com_update") - updates, 1 + WAITING / 5 * 5, "a statement that waits is counted once");
+    }
+}
+
+/// KILL QUERY, KILL, the time limit of the wait, that of a query, and a client that goes end a wait; what the transaction did before stands, where it does so in MySQL.
+#[test]
+fn waits_end_as_those_of_threads_do() {
+    let server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    run_all(&mut holder, &["BEGIN", "UPDATE n SET v = 5 WHERE id = 1"]);
+    let begun = |watcher: &mut Conn, id: u32| {
+        let mut connection = connect(&server);
+        until_parked(watcher);
+        run_all(&mut connection, &["BEGIN", &format!("UPDATE n SET v = 2 WHERE id = {id}")]);
+        connection
+    };
+    let update = "UPDATE n SET v = v + 1 WHERE id = 1";
+    // KILL QUERY.
+    let mut killed = begun(&mut watcher, 10);
+    let id = killed.connection_id();
+    std::thread::scope(|scope| {
+        let waits = client(scope, || killed.query_drop(update));
+        until_waiting(&mut watcher, 1);
+        watcher.query_drop(format!("KILL QUERY {id}")).expect("a kill");
+        assert_eq!(code(&waits.join().expect("no panic").expect_err("killed")), 1317);
+    });
+    assert_eq!(value_of(&mut killed, 10), Some(2), "its transaction goes on");
+    killed.query_drop("COMMIT").expect("a commit");
+    // KILL: its transaction is rolled back.
+    let mut ended = begun(&mut watcher, 11);
+    let id = ended.connection_id();
+    std::thread::scope(|scope| {
+        let waits = client(scope, || ended.query_drop(update));
+        until_waiting(&mut watcher, 1);
+        watcher.query_drop(format!("KILL {id}")).expect("a kill");
+        assert!(waits.join().expect("no panic").is_err());
+    });
+    // The time of the wait, of a change and of a read; then the statement can be run again.
+    let mut impatient = begun(&mut watcher, 12);
+    impatient.query_drop("SET innodb_lock_wait_timeout = 1").expect("a time");
+    for sql in [update, "SELECT v FROM n WHERE id = 1 FOR UPDATE", "DELETE FROM n WHERE id = 1"] {
+        assert_eq!(code(&impatient.query_drop(sql).expect_err("late")), 1205, "{sql}");
+    }
+    assert_eq!(code(&impatient.exec_drop("UPDATE n SET v = ? WHERE id = 1", (1,)).expect_err("late")), 1205);
+    assert_eq!(value_of(&mut impatient, 12), Some(2), "its transaction goes on");
+    // The time of a query.
+    let late = impatient.query_drop("SELECT /*+ MAX_EXECUTION_TIME(300) */ v FROM n WHERE id = 1 FOR UPDATE").expect_err("late");
+    assert!([3024, 1205].contains(&code(&late)), "{late}");
+    // A client that goes: seen at a look of the watcher.
+    let mut gone =
+        Conn::new(OptsBuilder::from_opts(server.options(Some("d"))).read_timeout(Some(Duration::from_millis(500)))).expect("a connection");
+    let id = gone.connection_id();
+    until_parked(&mut watcher);
+    run_all(&mut gone, &["BEGIN", "UPDATE n SET v = 2 WHERE id = 13"]);
+    assert!(gone.query_drop(update).is_err(), "nobody answers");
+    drop(gone);
+    let listed = format!("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = {id}");
+    until("it has gone", || watcher.query_first::<u64, _>(&listed).expect("a count") == Some(0));
+    until_waiting(&mut watcher, 0);
+    run_all(&mut holder, &["COMMIT"]);
+    run_all(&mut impatient, &[update, "COMMIT"]);
+    assert_eq!([1, 10, 11, 12, 13].map(|id| value_of(&mut watcher, id)), [Some(6), Some(2), Some(1), Some(2), Some(1)]);
+}
+
+/// Two who wait for each other, both without threads: one is the victim, and the other goes on.
+#[test]
+fn a_deadlock_of_two_that_wait_without_threads_is_broken() {
+    let server = server();
+    let (mut watcher, mut one, mut other) = (connect(&server), connect(&server), connect(&server));
+    until_parked(&mut watcher);
+    for round in 0..50 {
+        run_all(&mut one, &["BEGIN", "UPDATE n SET v = 20 WHERE id = 1"]);
+        run_all(&mut other, &["BEGIN", "UPDATE n SET v = 20 WHERE id = 2"]);
+        let outcomes = std::thread::scope(|scope| {
+            let (one, other) = (&mut one, &mut other);
+            let first =
+                client(scope, move || one.query_drop("UPDATE n SET v = v + 1 WHERE id = 2").and_then(|()| one.query_drop("COMMIT")));
+            let second =
+                client(scope, move || other.query_drop("UPDATE n SET v = v + 1 WHERE id = 1").and_then(|()| other.query_drop("COMMIT")));
+            [first.join().expect("no panic"), second.join().expect("no panic")]
+        });
+        let codes: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().err()).map(code).collect();
+        assert_eq!(codes, [1213], "round {round}");
+    }
+    until_waiting(&mut watcher, 0);
+}
+
+/// What was waited for may be gone, or be another row, when the wait is over.
+#[test]
+fn who_has_waited_looks_again() {
+    let server = server();
+    let (mut watcher, mut holder, mut waits) = (connect(&server), connect(&server), connect(&server));
+    until_parked(&mut watcher);
+    for (change, expected) in
+        [("DELETE FROM n WHERE id = 5", None), ("INSERT INTO n VALUES (5, 40)", Some(41)), ("UPDATE n SET v = 7 WHERE id = 5", Some(8))]
+    {
+        for rolled_back in [true, false] {
+            let before = value_of(&mut watcher, 5);
+            run_all(&mut holder, &["BEGIN", change]);
+            std::thread::scope(|scope| {
+                let client = client(scope, || {
+                    waits.query_drop("UPDATE n SET v = v + 1 WHERE id = 5").expect("in the end");
+                    waits.affected_rows()
+                });
+                until_waiting(&mut watcher, 1);
+                holder.query_drop(if rolled_back { "ROLLBACK" } else { "COMMIT" }).expect("an end");
+                let after = if rolled_back { before.map(|value| value + 1) } else { expected };
+                assert_eq!(client.join().expect("no panic"), u64::from(after.is_some()), "{change}");
+                assert_eq!(value_of(&mut watcher, 5), after, "{change}");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_stop_ends_those_who_wait_for_rows() {
+    let mut server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    run_all(&mut holder, &["BEGIN", "UPDATE n SET v = 5 WHERE id = 1"]);
+    let mut waiting: Vec<Conn> = (0..50).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher);
+    std::thread::scope(|scope| {
+        let clients: Vec<_> =
+            waiting.iter_mut().map(|connection| client(scope, || connection.query_drop("DELETE FROM n WHERE id = 1"))).collect();
+        until_waiting(&mut watcher, 50);
+        assert_eq!(server.stop(), Some(0));
+        // Some may have had the row, when the holder's transaction was rolled back, before they were stopped.
+        clients.into_iter().for_each(|client| drop(client.join().expect("no panic")));
+    });
+}

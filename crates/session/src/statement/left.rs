@@ -1,0 +1,94 @@
+//! Statements that wait for a row without a thread: given up where they would sleep, and run again when the row is theirs.
+//!
+//! Which: a change or a locking read of one row by its key, over threads that sessions share, of which nothing was sent and nothing is logged. It has its rights, slot, transaction and metadata
+//! locks, and its request stands in the row's queue, so that others meet it as they meet one whose thread sleeps (`data_lock_waits`, deadlocks, KILL, SHOW PROCESSLIST). What is left of it between
+//! is its plan and its parameters, in the tools that the session keeps. The engine's half is `engine::Session::allow_left_waits`; who keeps the session meanwhile is `server/src/pool/left.rs`.
+
+use crate::client_session::ClientSession;
+use crate::error_map::Outcome;
+use crate::front::command::ClientIo;
+use crate::statement::plan_cache::CachedPlan;
+use crate::statement::run::Ran;
+use planner::Plan;
+use planner::plan::LockMode;
+use planner::short::ShortPlan;
+use protocol::{PacketWriter, ResultSink, RowFormat};
+use std::sync::Arc;
+
+/// What is left of a statement that waits.
+pub(crate) struct LeftStatement {
+    plan: Arc<CachedPlan>,
+    /// Of its reply.
+    format: RowFormat,
+}
+
+/// Whether a plan locks one row by its key before it does anything else.
+pub(crate) fn may_be_left(plan: &Plan) -> bool {
+    match &plan.short {
+        Some(ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_)) => true,
+        Some(ShortPlan::PointGet(get)) => get.lock != LockMode::None,
+        _ => false,
+    }
+}
+
+impl ClientSession {
+    /// Runs a plan whose statement ends with it: nothing is done for it behind this call that a wait for a row could keep from being done.
+    #[inline]
+    pub(crate) fn run_or_leave(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        if plan.may_be_left { self.run_and_leave(plan, sink) } else { self.run_cached(plan, sink) }
+    }
+
+    fn run_and_leave(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        // Answers to statements before it in its text, times that a log or a profile tells: such ones wait on their threads.
+        let may = sink.may_reply_later() && !self.more_results && self.logged.is_none() && self.core.profiles.is_none();
+        self.engine.allow_left_waits(may);
+        let ran = self.run_cached(plan, sink);
+        self.engine.allow_left_waits(false);
+        if let Ok(Ran::Left) = ran {
+            self.left = Some(Box::new(LeftStatement { plan: Arc::clone(plan), format: sink.format() }));
+        }
+        ran
+    }
+
+    /// The wait of the statement that was left is over: it goes on. It may be left once more.
+    pub(crate) fn go_on_with_left(&mut self, out: &mut PacketWriter, io: &mut dyn ClientIo) {
+        let Some(left) = self.left.take() else { return };
+        // Of this thread; the session's part of a statement's beginning was done at the first try.
+        memory::begin_statement(self.core.settings.statement_bytes_max);
+        self.with_sink(out, io, left.format, |session, sink| match session.run_left(&left.plan, sink) {
+            Ok(Ran::Left) => session.left = Some(left),
+            Ok(_) => {}
+            Err(outcome) => session.fail(sink, outcome),
+        });
+    }
+
+    fn run_left(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        let ran = self.run_again_or_fail(plan, sink);
+        self.ran_writing(&plan.plan, &ran);
+        ran
+    }
+
+    fn run_again_or_fail(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
+        self.engine.end_left_wait().map_err(|error| self.failed_run(error.into()))?;
+        self.engine.allow_left_waits(sink.may_reply_later());
+        let result = self.execute_plan(plan, sink);
+        self.engine.allow_left_waits(false);
+        match result {
+            Ok(outcome) => self.reply_outcome(plan, outcome, sink),
+            Err(error) if is_left(&error) => Ok(Ran::Left),
+            Err(error) => Err(self.failed_run(error)),
+        }
+    }
+
+    /// The session ends, or its statement has met a bug: it waits for nothing any more.
+    pub(crate) fn give_up_left(&mut self) {
+        if self.left.take().is_some() {
+            self.engine.give_up_left_wait();
+        }
+    }
+}
+
+/// Whether it is no error: the statement waits for a row.
+pub(crate) fn is_left(error: &executor::Error) -> bool {
+    matches!(error, executor::Error::Engine(engine::Error::Waits))
+}
