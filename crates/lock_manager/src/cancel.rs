@@ -4,7 +4,7 @@
 
 use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, Rank};
-use crate::platform::{Arc, futex};
+use crate::platform::{Arc, futex, planted};
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -109,7 +109,7 @@ impl WaitCell {
     /// Wakes the waiter after its wait was ended, or tells that it was. With no latch held but such as come before leaves.
     pub fn wake(&self) {
         // The waiter may have seen the end already and begun its next wait, of the other kind: then that one is woken, or told of, in vain.
-        if !self.left.load(Ordering::Relaxed) {
+        if !self.left.load(Ordering::Relaxed) || planted("left_not_told") {
             futex::wake(&self.word, 1);
         } else if let Some(told) = self.told.get() {
             told.wait_is_over();

@@ -15,6 +15,7 @@ pub(crate) mod latch {
 /// - `implicit_without_recheck`: an implicit lock is made explicit without looking whether its holder has begun to release.
 /// - `noted_is_granted`: what others have noted for the writer of a row counts as a lock of its own, whoever else has one by then.
 /// - `revoked_without_hand_over`: a lock that came too late to count is taken away, but those who waited for it are not looked at.
+/// - `left_not_told`: who ends a wait that nobody sleeps for tells nobody.
 /// - `no_detection`: the deadlock search is left out.
 /// - `gap_not_told`: an insertion is not told whose gap was given back before it was durable.
 /// - `gap_not_counted`: a gap lock is granted without being counted.

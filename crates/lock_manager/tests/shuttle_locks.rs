@@ -70,7 +70,7 @@ mod table;
 #[path = "../src/user_locks.rs"]
 mod user_locks;
 
-use cancel::Cancel;
+use cancel::{Cancel, WaitOver};
 use manager::{LockError, LockKeyRef, LockManager, WaitPolicy};
 use metadata::{ExclusiveWait, Protects, Share, TableLock};
 use mode::LockMode::{Exclusive, ExclusiveGap, InsertIntention, Shared, SharedNextKey};
@@ -125,6 +125,73 @@ fn hand_over() {
 #[test]
 fn locks_are_handed_over() {
     SCHEDULES.check(hand_over, &["release_without_hand_over"]);
+}
+
+/// Told that a wait is over.
+#[derive(Default)]
+struct Told(shuttle::sync::Mutex<u32>, shuttle::sync::Condvar);
+
+impl WaitOver for Told {
+    fn wait_is_over(&self) {
+        *self.0.lock().expect("model mutex") += 1;
+        self.1.notify_all();
+    }
+}
+
+/// Four owners of one key, of whom three wait without a thread, twice each: one of these may be killed, another is out of time once. (One that is told of nothing waits for ever, which shuttle
+/// tells.)
+fn left_waits() {
+    let manager = Arc::new(LockManager::new(1));
+    let inside = Arc::new(AtomicU32::new(0));
+    let cancel = Arc::new(Cancel::new());
+    let threads: Vec<_> = (0..4u32)
+        .map(|n| {
+            let (manager, inside, cancel) = (Arc::clone(&manager), Arc::clone(&inside), Arc::clone(&cancel));
+            thread::spawn(move || {
+                let (owner, told) = (manager.new_owner(), std::sync::Arc::new(Told::default()));
+                let as_told: std::sync::Arc<dyn WaitOver> = std::sync::Arc::clone(&told) as _;
+                assert!(owner.tell(&as_told) && owner.tell(&as_told));
+                assert!(!owner.tell(&(std::sync::Arc::new(Told::default()) as _)), "the first one stays");
+                let own = Cancel::new();
+                let cancel = if n == 1 { &*cancel } else { &own };
+                let policy = if n == 3 { FOREVER } else { WaitPolicy::Leave };
+                for turn in 0..2 {
+                    let mut result = manager.lock(&owner, key(b"k"), Exclusive, policy, cancel);
+                    if result == Err(LockError::Queued) {
+                        if n == 2 && turn == 0 {
+                            owner.time_out();
+                        }
+                        let mut heard = told.0.lock().expect("model mutex");
+                        while !owner.wait_is_over() {
+                            heard = told.1.wait(heard).expect("model mutex");
+                        }
+                        drop(heard);
+                        result = manager.end_left_wait(&owner, cancel);
+                    }
+                    match result {
+                        Ok(_) => {
+                            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
+                            thread::yield_now();
+                            inside.fetch_sub(1, Ordering::SeqCst);
+                        }
+                        Err(LockError::Timeout) => assert_eq!((n, turn), (2, 0)),
+                        Err(LockError::Killed) => assert_eq!(n, 1),
+                        Err(error) => panic!("{error:?}"),
+                    }
+                    manager.release_all(&owner);
+                }
+            })
+        })
+        .collect();
+    cancel.cancel(1);
+    threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    assert_eq!(manager.stats().waiting, 0);
+    assert_eq!(manager.shards[0].lock().entries().count(), 0, "nothing is left");
+}
+
+#[test]
+fn who_waits_without_a_thread_is_told() {
+    SCHEDULES.check(left_waits, &["left_not_told", "release_without_hand_over"]);
 }
 
 /// A reader behind a writer that gives up, while the first reader stays.
