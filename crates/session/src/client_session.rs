@@ -285,14 +285,16 @@ impl ClientSession {
     /// What becomes of a command that was answered, or of whose answer this was a part.
     #[inline(always)]
     fn end_of_command(&self, flow: Flow) -> Flow {
-        if self.left.is_some() {
-            return Flow::Left;
-        }
-        if self.engine.awaits_log().is_none() {
+        // One look for what hardly ever is.
+        if self.left.is_none() & self.engine.awaits_log().is_none() {
             self.command_done();
             return flow;
         }
-        if flow == Flow::Continue { Flow::Later } else { flow }
+        match flow {
+            _ if self.left.is_some() => Flow::Left,
+            Flow::Continue => Flow::Later,
+            other => other,
+        }
     }
 
     /// Answers 1815 for a statement that panicked, after rolling its transaction back.

@@ -197,11 +197,11 @@ impl<S: Service> Front<S> {
     #[inline(always)]
     fn end_command(&self, guest: &mut Guest<S>, flow: Flow, shared: bool) -> Step<()> {
         let Guest { session, visitor: Visitor { channel, .. }, reply, .. } = guest;
-        if flow == Flow::Left {
-            *reply = Some(Unsent::Unwritten);
-            return ControlFlow::Break(Next::Leave);
-        }
-        if flow == Flow::Later {
+        if matches!(flow, Flow::Left | Flow::Later) {
+            if flow == Flow::Left {
+                *reply = Some(Unsent::Unwritten);
+                return ControlFlow::Break(Next::Leave);
+            }
             // Not that of the reply: its beginning may have been sent, answers to statements before this one or the request for a file.
             let sequence = channel.out.first_sequence();
             if shared && channel.out.len() <= LATE_BYTES_MAX && !self.service.is_durable(session.awaits()) {
