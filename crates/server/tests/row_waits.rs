@@ -160,6 +160,60 @@ fn waits_end_as_those_of_threads_do() {
     assert_eq!([1, 10, 11, 12, 13].map(|id| value_of(&mut watcher, id)), [Some(6), Some(2), Some(1), Some(2), Some(1)]);
 }
 
+/// Whatever finds one row by a unique key waits for it without a thread, and is as if it had slept: what it tells is told once, and it has done its work once.
+#[test]
+fn statements_of_one_row_wait_without_threads() {
+    let server = server();
+    let (mut watcher, mut holder, mut waits) = (connect(&server), connect(&server), connect(&server));
+    let table = "CREATE TABLE u (id INT PRIMARY KEY, name VARCHAR(20) UNIQUE, v TINYINT NOT NULL, at DATETIME(6))";
+    let others = "INSERT INTO u SELECT id + 10, CONCAT('n', id), 1, NULL FROM n";
+    run_all(&mut watcher, &[table, "INSERT INTO u VALUES (1, 'one', 1, NULL), (2, 'two', 1, NULL)", others]);
+    run_all(&mut waits, &["SET SESSION sql_mode = ''"]);
+    until_parked(&mut watcher);
+    let statements = [
+        ("UPDATE u SET v = v + 1 WHERE name = 'one'", 1, 0),
+        ("UPDATE u SET v = v + 1 WHERE id = 1 AND v < 100", 1, 0),
+        ("UPDATE u SET v = v + 1 WHERE id = 1 LIMIT 1", 1, 0),
+        ("UPDATE u SET v = v + 1, at = NOW(6) WHERE id = 1", 1, 0),
+        ("UPDATE u SET v = v + 1, name = 'a name that is far too long for it' WHERE id = 2 AND v >= 0", 0, 1),
+        ("UPDATE u SET v = v + 1, name = 'two' WHERE id = 2", 0, 0),
+        ("UPDATE u SET v = v + 200 WHERE id = 2", 0, 1),
+        ("INSERT INTO u VALUES (1, 'other', 9, NULL) ON DUPLICATE KEY UPDATE v = v + 1", 1, 0),
+        ("INSERT INTO u (id, v) VALUES (1, 900) ON DUPLICATE KEY UPDATE v = v + 1", 1, 1),
+    ];
+    for isolation in ["REPEATABLE READ", "READ COMMITTED"] {
+        waits.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).expect("a level");
+        for (sql, adds, warnings) in statements {
+            run_all(&mut watcher, &["UPDATE u SET v = 1, name = ELT(id, 'one', 'two') WHERE id <= 2"]);
+            run_all(&mut holder, &["BEGIN", "UPDATE u SET v = v + 10 WHERE id <= 2"]);
+            std::thread::scope(|scope| {
+                let client = client(scope, || waits.query_drop(sql).map(|()| waits.warnings()));
+                until_waiting(&mut watcher, 1);
+                run_all(&mut holder, &["COMMIT"]);
+                assert_eq!(client.join().expect("no panic").expect(sql), warnings, "{isolation}: {sql}");
+            });
+            let shown: Option<u32> = watcher.query_first("SELECT v FROM u WHERE id = 1").expect("an answer");
+            assert_eq!(shown, Some(11 + adds), "{isolation}: {sql}");
+        }
+        let reads = [
+            "SELECT v, id FROM u WHERE name = 'one' FOR UPDATE",
+            "SELECT v, id FROM u WHERE id = 1 LIMIT 1 FOR UPDATE",
+            "SELECT v, id FROM u WHERE id = 1 AND v > 0 FOR SHARE",
+        ];
+        for sql in reads {
+            run_all(&mut watcher, &["UPDATE u SET v = 1 WHERE id <= 2"]);
+            run_all(&mut holder, &["BEGIN", "UPDATE u SET v = v + 10 WHERE id <= 2"]);
+            std::thread::scope(|scope| {
+                let client = client(scope, || (waits.query::<(u32, u32), _>(sql), waits.exec::<(u32, u32), _, _>(sql, ())));
+                until_waiting(&mut watcher, 1);
+                run_all(&mut holder, &["COMMIT"]);
+                let (text, prepared) = client.join().expect("no panic");
+                assert_eq!((text.expect(sql), prepared.expect(sql)), (vec![(11, 1)], vec![(11, 1)]), "{isolation}: {sql}");
+            });
+        }
+    }
+}
+
 /// Two who wait for each other, both without threads: one is the victim, and the other goes on.
 #[test]
 fn a_deadlock_of_two_that_wait_without_threads_is_broken() {

@@ -4,7 +4,7 @@
 //! the statement is run again from its beginning and finds the row its own. Who serves other sessions meanwhile is the caller's affair (docs/design/threads.md, Rows without a thread).
 //!
 //! # Invariants
-//! 1. A wait is left only where the caller allows it, by a statement that has changed nothing and keeps no list of what it locks.
+//! 1. A wait is left only where the caller allows it, by a statement that has changed nothing and closes no gaps that are to be opened again.
 //! 2. Between [`Error::Waits`](crate::Error::Waits) and [`Session::end_left_wait`] the session runs nothing; dropped there, it gives the wait up.
 
 use crate::Result;
@@ -47,7 +47,7 @@ impl Session {
     /// How a row is waited for.
     pub(crate) fn wait_policy(&mut self) -> WaitPolicy {
         let until = self.lock_deadline();
-        let leaves = self.left.allowed && self.running.has_changed_nothing() && !self.running.notes_locks;
+        let leaves = self.left.allowed && self.running.has_changed_nothing() && !self.running.closes_gaps;
         if !leaves {
             return WaitPolicy::Wait(until);
         }

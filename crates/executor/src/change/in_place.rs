@@ -96,13 +96,7 @@ impl<'a> Exec<'a> {
                 RowRef::new(entry.storage.layout(), &kept).values(&mut values)?;
                 Err(duplicate_entry(&entry.def, index_no, &values, &*self.context).into())
             }
-            Err(e) => {
-                if e == engine::Error::Waits {
-                    // Run again from its beginning, it tells all of it again.
-                    self.context.take_warnings(told);
-                }
-                Err(e.into())
-            }
+            Err(e) => Err(e.into()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Statements that wait for a row without a thread: given up where they would sleep, and run again when the row is theirs.
 //!
-//! Which: a change or a locking read of one row by its key, over threads that sessions share, of which nothing was sent and nothing is logged. It has its rights, slot, transaction and metadata
-//! locks, and its request stands in the row's queue, so that others meet it as they meet one whose thread sleeps (`data_lock_waits`, deadlocks, KILL, SHOW PROCESSLIST). What is left of it between
+//! Which: what changes or locks one row that it finds by a unique key, INSERT … ON DUPLICATE KEY UPDATE of one row among it, over threads that sessions share, of which nothing was sent and nothing
+//! is logged. It has its rights, slot, transaction and metadata locks, and its request stands in the row's queue, so that others meet it as they meet one whose thread sleeps (`data_lock_waits`, deadlocks, KILL, SHOW PROCESSLIST). What is left of it between
 //! is its plan and its parameters, in the tools that the session keeps. The engine's half is `engine::Session::allow_left_waits`; who keeps the session meanwhile is `server/src/pool/left.rs`.
 
 use crate::client_session::ClientSession;
@@ -10,8 +10,8 @@ use crate::front::command::ClientIo;
 use crate::statement::plan_cache::CachedPlan;
 use crate::statement::run::Ran;
 use planner::Plan;
-use planner::plan::LockMode;
-use planner::short::ShortPlan;
+use planner::plan::{Access, Body, InsertColumn, InsertSource, LockMode, Node, TableNode};
+use protocol::writer::WriterMark;
 use protocol::{PacketWriter, ResultSink, RowFormat};
 use std::sync::Arc;
 
@@ -22,13 +22,41 @@ pub(crate) struct LeftStatement {
     format: RowFormat,
 }
 
-/// Whether a plan locks one row by its key before it does anything else.
+/// Whether a plan locks one row before it does anything else that would be done twice: then little is lost by running it again from its beginning.
 pub(crate) fn may_be_left(plan: &Plan) -> bool {
-    match &plan.short {
-        Some(ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_)) => true,
-        Some(ShortPlan::PointGet(get)) => get.lock != LockMode::None,
-        _ => false,
+    let tells = !plan.warnings.is_empty() || !plan.told_constants.is_empty();
+    if tells || plan.volatile || !plan.subplans.is_empty() || plan.foreign_keys.is_some() {
+        return false;
     }
+    match &plan.body {
+        Body::Query(query) => one_row(&query.root).is_some_and(|table| table.lock != LockMode::None),
+        Body::Update(update) => one_row(&update.input).is_some(),
+        Body::Delete(delete) => one_row(&delete.input).is_some(),
+        Body::Insert(insert) => {
+            let is_one = match &insert.source {
+                InsertSource::Values(rows) => rows.len() == 1,
+                InsertSource::Literals(rows) => rows.len() == 1,
+                InsertSource::Query(_) | InsertSource::External(_) => false,
+            };
+            // Each run of it would take a number of its own.
+            let numbers = plan.tables[insert.table as usize].def.auto_increment_column();
+            let is_numbered = numbers.is_some_and(|column| matches!(insert.columns[column], InsertColumn::Default));
+            is_one && !insert.on_duplicate.is_empty() && !is_numbered
+        }
+    }
+}
+
+/// The table of which a node reads one row at most, by a unique key.
+fn one_row(node: &Node) -> Option<&TableNode> {
+    let table = match node {
+        Node::Table(table) => table,
+        Node::Limit { input, .. } => return one_row(input),
+        _ => return None,
+    };
+    let Access::Index { ranges: Some(spec), unique: true, .. } = &table.access else { return None };
+    let [only] = spec.any.as_slice() else { return None };
+    let is_one = only.interval.is_none() && only.points.iter().all(|points| points.len() == 1);
+    is_one.then_some(table)
 }
 
 impl ClientSession {
@@ -41,13 +69,22 @@ impl ClientSession {
     fn run_and_leave(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         // Answers to statements before it in its text, times that a log or a profile tells: such ones wait on their threads.
         let may = sink.may_reply_later() && !self.more_results && self.logged.is_none() && self.core.profiles.is_none();
+        let nothing = sink.packets().mark();
         self.engine.allow_left_waits(may);
         let ran = self.run_cached(plan, sink);
         self.engine.allow_left_waits(false);
         if let Ok(Ran::Left) = ran {
+            self.forget_run(nothing, sink);
             self.left = Some(Box::new(LeftStatement { plan: Arc::clone(plan), format: sink.format() }));
         }
         ran
+    }
+
+    /// What was written and told up to a wait is written and told again: the head of a result, warnings of values.
+    fn forget_run(&mut self, nothing: WriterMark, sink: &mut ResultSink<'_>) {
+        let rewound = sink.packets().rewind(nothing);
+        debug_assert!(rewound, "nothing is sent before the only row is locked");
+        self.core.diagnostics.clear();
     }
 
     /// The wait of the statement that was left is over: it goes on. It may be left once more.
@@ -70,12 +107,16 @@ impl ClientSession {
 
     fn run_again_or_fail(&mut self, plan: &Arc<CachedPlan>, sink: &mut ResultSink<'_>) -> Result<Ran, Outcome> {
         self.engine.end_left_wait().map_err(|error| self.failed_run(error.into()))?;
+        let nothing = sink.packets().mark();
         self.engine.allow_left_waits(sink.may_reply_later());
         let result = self.execute_plan(plan, sink);
         self.engine.allow_left_waits(false);
         match result {
             Ok(outcome) => self.reply_outcome(plan, outcome, sink),
-            Err(error) if is_left(&error) => Ok(Ran::Left),
+            Err(error) if is_left(&error) => {
+                self.forget_run(nothing, sink);
+                Ok(Ran::Left)
+            }
             Err(error) => Err(self.failed_run(error)),
         }
     }
