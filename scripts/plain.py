@@ -57,7 +57,7 @@ args = ap.parse_args()
 PEERS = Path(os.environ.get("PEERS", ROOT.parent / "shared/peers"))
 ALTIPLANO = args.target / args.profile / "altiplano"
 SLICES = args.results / "slices.jsonl"
-MECHANISMS = ["early-lock-release", "exact-wakeups", "hybrid-view", "lock-shards", "admission"]
+MECHANISMS = ["early-lock-release", "left-waits", "exact-wakeups", "hybrid-view", "lock-shards", "admission"]
 SIZE = {
     "sbtest": ["--tables", "4", "--table-size", "5000" if args.quick else "100000"],
     # Small warehouses, many of them: the standard's contention for ten connections a warehouse needs a hundred gigabytes at 10,000.
@@ -120,7 +120,7 @@ def cells():
     out += [Cell("read_write", 10000, ac), Cell("read_write", 2000, a)]
     # Each mechanism alone off, where it should matter.
     for mechanism, workload, n in [
-        ("early-lock-release", "hot_row", 128), ("exact-wakeups", "update_index", 1024), ("admission", "tpcc", 10000), ("hybrid-view", "read_write", 1024),
+        ("early-lock-release", "hot_row", 128), ("left-waits", "hot_row", 1024), ("exact-wakeups", "update_index", 1024), ("admission", "tpcc", 10000), ("hybrid-view", "read_write", 1024),
         ("lock-shards", "read_write", 1024), ("admission", "read_write", 1024), ("exact-wakeups", "hot_row", 128), ("hybrid-view", "read_write", 10000),
     ]:
         out.append(Cell(workload, n, ab, without=mechanism))
@@ -142,7 +142,7 @@ def cells():
         out += [Cell("write_only", n, a, **once), Cell("hot_row", n, a, **once)]
     for mechanism in MECHANISMS:
         out += [Cell(workload, n, ab, without=mechanism, **each_directory) for workload in ("hot_row", "read_write", "update_index") for n in (128, 1024)]
-        out.append(Cell("hot_row" if mechanism in ("early-lock-release", "exact-wakeups") else "read_write", 10000, ab, without=mechanism, **each_directory))
+        out.append(Cell("hot_row" if mechanism in ("early-lock-release", "left-waits", "exact-wakeups") else "read_write", 10000, ab, without=mechanism, **each_directory))
     for n in (2000, 1024, 512, 128, 16, 1):
         peer = ["mysql"] if n == 2000 else am
         out += [Cell("point_select", n, peer, isolation="rr", **once), Cell("read_write", n, peer, isolation="rr", **once)]

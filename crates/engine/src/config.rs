@@ -19,19 +19,28 @@ pub struct Mechanisms {
     pub exact_wakeups: bool,
     /// Row locks go with the commit record, not with its durability.
     pub early_lock_release: bool,
+    /// Who waits for the one row that its statement needs does so without a thread, where sessions share threads.
+    pub left_waits: bool,
     /// Admission bounds how many transactions work at once. The engine does not look at it.
     pub admission: bool,
 }
 
 impl Default for Mechanisms {
     fn default() -> Self {
-        Mechanisms { hybrid_view: true, lock_shards: true, exact_wakeups: true, early_lock_release: true, admission: true }
+        Mechanisms {
+            hybrid_view: true,
+            lock_shards: true,
+            exact_wakeups: true,
+            early_lock_release: true,
+            left_waits: true,
+            admission: true,
+        }
     }
 }
 
 impl Mechanisms {
     /// What [`Mechanisms::switch_off`] knows.
-    pub const NAMES: [&'static str; 5] = ["hybrid-view", "lock-shards", "exact-wakeups", "early-lock-release", "admission"];
+    pub const NAMES: [&'static str; 6] = ["hybrid-view", "lock-shards", "exact-wakeups", "early-lock-release", "left-waits", "admission"];
 
     /// Switches one off by its name; `false` when there is none of that name.
     pub fn switch_off(&mut self, name: &str) -> bool {
@@ -40,6 +49,7 @@ impl Mechanisms {
             "lock-shards" => &mut self.lock_shards,
             "exact-wakeups" => &mut self.exact_wakeups,
             "early-lock-release" => &mut self.early_lock_release,
+            "left-waits" => &mut self.left_waits,
             "admission" => &mut self.admission,
             _ => return false,
         };

@@ -29,8 +29,10 @@ pub(crate) struct LeftWaits {
 impl Session {
     /// Sets who is told when a wait that was left is over: there [`Session::end_left_wait`] is to be called. It may be told once more, later. Without it no wait is left.
     pub fn tell_of_waits(&mut self, told: Arc<dyn WaitOver>) {
-        self.left.told = Some(told);
-        self.tell_owner();
+        if self.engine.config.mechanisms.left_waits {
+            self.left.told = Some(told);
+            self.tell_owner();
+        }
     }
 
     /// The session has another owner of its locks.
