@@ -6,7 +6,7 @@
 
 Slices of the three alternate on the same file system, so that what the machine and the device do meanwhile hits both. Bare is what a log
 cannot beat: one aligned block of 4 KiB written past the page cache into a file made before, then `fdatasync`. Ours is an autocommitted
-UPDATE of one row over a socket, a reply for each. The third is `altiplano bench ceiling --durable`: the same client and statements, and a server that writes a block, syncs it and answers, with no SQL and no table: what the client,
+UPDATE of one row over a socket (TCP; `--unix`), a reply for each. The third is `altiplano bench ceiling --durable`: the same client and statements, and a server that writes a block, syncs it and answers, with no SQL and no table: what the client,
 the kernel and the waking of processors leave of the bare rate for any server. Prints the medians, and the medians of the rounds' ratios with their range.
 """
 import argparse
@@ -52,17 +52,21 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--port", type=int, default=13598)
+    parser.add_argument("--unix", action="store_true", help="by unix sockets instead of TCP")
     parser.add_argument("--directory", type=pathlib.Path, default=pathlib.Path("/var/tmp"), help="where both write")
     args = parser.parse_args()
     directory = pathlib.Path(tempfile.mkdtemp(prefix="altiplano-commits-", dir=args.directory))
     client = args.client.split() if args.client else [str(args.binary), "bench"]
     server = start_server(args.binary, directory / "data", args.port, "512M", [], str(directory) + ".log")
-    canned = subprocess.Popen([args.binary, "bench", "ceiling", "--listen", f"127.0.0.1:{args.port + 1}", "--durable", directory / "canned"],
+    at = [f"127.0.0.1:{args.port}", f"127.0.0.1:{args.port + 1}"]
+    if args.unix:
+        at = [str(directory / "data/altiplano.sock"), str(directory / "canned.sock")]
+    canned = subprocess.Popen([args.binary, "bench", "ceiling", "--listen", at[1], "--durable", directory / "canned"],
                               stderr=subprocess.PIPE, text=True)
     load = ["--workload", "hot_row", "--connections", "1", "--threads", "1", "--seconds", str(args.seconds), "--warmup", "0.5"]
 
-    def commits(port, pid):
-        run = [*client, "run", "--server", f"127.0.0.1:{port}", *load, "--pid", str(pid)] + ([] if args.client else ["--json"])
+    def commits(address, pid):
+        run = [*client, "run", "--server", address, *load, "--pid", str(pid)] + ([] if args.client else ["--json"])
         return json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip().splitlines()[-1])
 
     ours, nothing_else, alone = [], [], []
@@ -70,11 +74,11 @@ def main():
         # It tells when it listens.
         if "listening" not in canned.stderr.readline():
             raise SystemExit("the canned server does not start")
-        subprocess.run([*client, "prepare", "--server", f"127.0.0.1:{args.port}", "--workload", "hot_row"], check=True)
+        subprocess.run([*client, "prepare", "--server", at[0], "--workload", "hot_row"], check=True)
         for _ in range(args.rounds):
             alone.append(bare(directory / "bare", args.seconds))
-            nothing_else.append(commits(args.port + 1, canned.pid))
-            ours.append(commits(args.port, server.pid))
+            nothing_else.append(commits(at[1], canned.pid))
+            ours.append(commits(at[0], server.pid))
     finally:
         canned.kill()
         canned.wait()
