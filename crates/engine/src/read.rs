@@ -107,7 +107,7 @@ impl Session {
                 }
                 Ok(found) => return Ok(found),
                 Err(obstacle) => {
-                    if !self.wait_for_row(table.primary().id, key, mode, obstacle, wait)? {
+                    if !self.wait_or_leave(table.primary().id, key, mode, obstacle, wait)? {
                         return Ok(Locked::Skipped);
                     }
                 }

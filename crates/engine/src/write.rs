@@ -32,7 +32,7 @@ use crate::write::secondary::{EntryMoves, same_parts};
 use crate::{Error, Result};
 use base::UndoPtr;
 use btree::LeafWrite;
-use lock_manager::{Granted, LockKeyRef, LockMode};
+use lock_manager::{LockKeyRef, LockMode};
 use record::header::{DELETE_MARK, HEADER_BYTES, RowHeader};
 use record::{ColumnSet, RowRef};
 use std::sync::Arc;
@@ -206,11 +206,8 @@ impl Session {
                 Obstacle::Lock => LockMode::Exclusive,
             };
             drop(leaf);
-            let lock = LockKeyRef { index: table.primary().id, key };
-            if self.wait_for_grant(lock.index, key, mode, obstacle, Wait::Block)? == Some(Granted::New) && mode.has_gap() {
-                // The row has stayed, and nobody asks for its gap.
-                self.engine.locks.release_gap(&self.owner, lock);
-            }
+            // If the row has stayed nobody asks for its gap.
+            self.wait_or_leave_without_gap(LockKeyRef { index: table.primary().id, key }, mode, obstacle)?;
             return Ok(Attempt::Again);
         }
         if is_there {
@@ -484,7 +481,7 @@ impl Session {
 
     /// With no latch held: waits for what stands in the way of a row; then it is to be looked at again.
     fn again_after<T>(&mut self, table: &Table, key: &[u8], obstacle: Obstacle) -> Result<Attempt<T>> {
-        self.wait_for_row(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
+        self.wait_or_leave(table.primary().id, key, LockMode::Exclusive, obstacle, Wait::Block)?;
         Ok(Attempt::Again)
     }
 

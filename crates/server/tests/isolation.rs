@@ -13,10 +13,22 @@ const OWN: [&str; 2] = ["known", "hermitage_snapshot_isolation"];
 
 #[test]
 fn every_interleaving_of_tests_isolation_is_answered_as_it_says() {
+    run_all(&[]);
+}
+
+/// The same where sessions share threads, and some wait for rows without one.
+#[test]
+fn it_is_so_with_shared_threads() {
+    if std::env::var("ALTIPLANO_TEST_SERVER").is_err() {
+        run_all(&["--set", "altiplano_shared_threads_from=0"]);
+    }
+}
+
+fn run_all(arguments: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/isolation").canonicalize().expect("tests/isolation");
     let only = std::env::var("SPEC").unwrap_or_default();
     let external = std::env::var("ALTIPLANO_TEST_SERVER").ok();
-    let server = external.is_none().then(|| Server::start(env!("CARGO_BIN_EXE_altiplano"), &[]));
+    let server = external.is_none().then(|| Server::start(env!("CARGO_BIN_EXE_altiplano"), arguments));
     let address = external.clone().unwrap_or_else(|| format!("127.0.0.1:{}", server.as_ref().map_or(0, Server::port)));
     let place = Place::parse(&address, "altiplano_isolation").unwrap_or_else(|why| panic!("{why}"));
     let mut failures = Vec::new();

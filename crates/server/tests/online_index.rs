@@ -782,7 +782,9 @@ fn another_collation_comes_beside_writers_where_nothing_follows_from_it() {
     ] {
         let undo = if ddl.contains("i_d") { "DROP INDEX i_d ON t" } else { "DO 0" };
         with_changes(&server, ddl, &[], undo, &[changes]).expect("changed");
-        let found: u64 = c.query_first("SELECT COUNT(*) FROM t WHERE b = 'mixed'").expect("a count").expect("a row");
+        // Of these rows: a build that was too quick has been done again with copies of all that were there.
+        let count = "SELECT COUNT(*) FROM t WHERE b = 'mixed' AND id IN (9, 10)";
+        let found: u64 = c.query_first(count).expect("a count").expect("a row");
         assert_eq!(found, if ddl.contains("_bin") { 0 } else { 2 }, "{ddl}");
         is_sound(&mut c);
     }

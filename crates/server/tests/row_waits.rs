@@ -29,6 +29,15 @@ fn until_waiting(watcher: &mut Conn, count: u64) {
     until("they wait", || counter(watcher, "Altiplano_sessions_waiting_for_rows") == count);
 }
 
+/// Waits until this statement waits: without a thread, unless it says otherwise.
+fn until_one_waits(watcher: &mut Conn, sql: &str) {
+    let sleeps = sql.contains("on its thread");
+    let listed = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'Waiting for row lock'";
+    until(sql, || watcher.query_first::<u64, _>(listed).expect("a count") == Some(1));
+    // It says so a moment before it has left its thread.
+    until_waiting(watcher, u64::from(!sleeps));
+}
+
 /// A client on a thread with a small stack: there are hundreds.
 fn client<'s, T: Send + 's>(scope: &'s Scope<'s, '_>, run: impl FnOnce() -> T + Send + 's) -> ScopedJoinHandle<'s, T> {
     Builder::new().stack_size(256 << 10).spawn_scoped(scope, run).expect("a thread")
@@ -160,7 +169,8 @@ fn waits_end_as_those_of_threads_do() {
     assert_eq!([1, 10, 11, 12, 13].map(|id| value_of(&mut watcher, id)), [Some(6), Some(2), Some(1), Some(2), Some(1)]);
 }
 
-/// Whatever finds one row by a unique key waits for it without a thread, and is as if it had slept: what it tells is told once, and it has done its work once.
+/// Whatever finds one row by its primary key waits for it without a thread, and is as if it had slept: what it tells is told once, and it has done its work once. What finds it by another key does so
+/// as well, on its thread.
 #[test]
 fn statements_of_one_row_wait_without_threads() {
     let server = server();
@@ -171,7 +181,7 @@ fn statements_of_one_row_wait_without_threads() {
     run_all(&mut waits, &["SET SESSION sql_mode = ''"]);
     until_parked(&mut watcher);
     let statements = [
-        ("UPDATE u SET v = v + 1 WHERE name = 'one'", 1, 0),
+        ("UPDATE u SET v = v + 1 WHERE name = 'one' /* on its thread */", 1, 0),
         ("UPDATE u SET v = v + 1 WHERE id = 1 AND v < 100", 1, 0),
         ("UPDATE u SET v = v + 1 WHERE id = 1 LIMIT 1", 1, 0),
         ("UPDATE u SET v = v + 1, at = NOW(6) WHERE id = 1", 1, 0),
@@ -188,7 +198,7 @@ fn statements_of_one_row_wait_without_threads() {
             run_all(&mut holder, &["BEGIN", "UPDATE u SET v = v + 10 WHERE id <= 2"]);
             std::thread::scope(|scope| {
                 let client = client(scope, || waits.query_drop(sql).map(|()| waits.warnings()));
-                until_waiting(&mut watcher, 1);
+                until_one_waits(&mut watcher, sql);
                 run_all(&mut holder, &["COMMIT"]);
                 assert_eq!(client.join().expect("no panic").expect(sql), warnings, "{isolation}: {sql}");
             });
@@ -196,8 +206,8 @@ fn statements_of_one_row_wait_without_threads() {
             assert_eq!(shown, Some(11 + adds), "{isolation}: {sql}");
         }
         let reads = [
-            "SELECT v, id FROM u WHERE name = 'one' FOR UPDATE",
-            "SELECT v, id FROM u WHERE id = 1 LIMIT 1 FOR UPDATE",
+            "SELECT v, id FROM u WHERE name = 'one' /* on its thread */ FOR UPDATE",
+            "SELECT v, id FROM u WHERE id = 1 FOR UPDATE",
             "SELECT v, id FROM u WHERE id = 1 AND v > 0 FOR SHARE",
         ];
         for sql in reads {
@@ -205,7 +215,7 @@ fn statements_of_one_row_wait_without_threads() {
             run_all(&mut holder, &["BEGIN", "UPDATE u SET v = v + 10 WHERE id <= 2"]);
             std::thread::scope(|scope| {
                 let client = client(scope, || (waits.query::<(u32, u32), _>(sql), waits.exec::<(u32, u32), _, _>(sql, ())));
-                until_waiting(&mut watcher, 1);
+                until_one_waits(&mut watcher, sql);
                 run_all(&mut holder, &["COMMIT"]);
                 let (text, prepared) = client.join().expect("no panic");
                 assert_eq!((text.expect(sql), prepared.expect(sql)), (vec![(11, 1)], vec![(11, 1)]), "{isolation}: {sql}");

@@ -1,15 +1,18 @@
 //! Waits for rows that no thread sleeps for.
 //!
-//! A statement that has changed nothing yet needs no stack to wait on: it is given up where it would sleep ([`Error::Waits`](crate::Error::Waits)), its request stays in the row's queue, and when that is granted
+//! A statement that has changed nothing yet needs no stack to wait on: it is given up where it would sleep ([`Error::Waits`]), its request stays in the row's queue, and when that is granted
 //! the statement is run again from its beginning and finds the row its own. Who serves other sessions meanwhile is the caller's affair (docs/design/threads.md, Rows without a thread).
 //!
 //! # Invariants
-//! 1. A wait is left only where the caller allows it, by a statement that has changed nothing and closes no gaps that are to be opened again.
-//! 2. Between [`Error::Waits`](crate::Error::Waits) and [`Session::end_left_wait`] the session runs nothing; dropped there, it gives the wait up.
+//! 1. A wait is left only where the caller allows it, by a statement that has changed nothing and closes no gaps that are to be opened again, and only in those places behind which there is nothing
+//!    to do but to look again ([`Session::wait_or_leave`]): others give back some of what they were granted, by how it stands then.
+//! 2. Between [`Error::Waits`] and [`Session::end_left_wait`] the session runs nothing; dropped there, it gives the wait up.
 
-use crate::Result;
+use super::row_lock::{Obstacle, Wait};
 use crate::session::Session;
-use lock_manager::{Granted, LockError, WaitOver, WaitPolicy};
+use crate::{Error, Result};
+use base::IndexId;
+use lock_manager::{Granted, LockError, LockKeyRef, LockMode, WaitOver, WaitPolicy};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,8 +25,12 @@ pub(crate) struct LeftWaits {
     owner_tells: bool,
     /// The statement that runs may be run again from its beginning.
     allowed: bool,
+    /// And is in a place where it may wait so.
+    here: bool,
     /// One is left, up to then.
     until: Option<Instant>,
+    /// Of what it is for only the record is wanted, not the gap before this key.
+    unwanted_gap: Option<(IndexId, Box<[u8]>)>,
 }
 
 impl Session {
@@ -40,16 +47,39 @@ impl Session {
         self.left.owner_tells = self.left.told.as_ref().is_some_and(|told| self.owner.tell(told));
     }
 
-    /// Allows the statement that runs next to be given up at a wait for a row with [`Error::Waits`](crate::Error::Waits), or forbids it. Allowed only where running it again is all that is left to do.
+    /// Allows the statement that runs next to be given up at a wait for a row with [`Error::Waits`], or forbids it. Allowed only where running it again is all that is left to do.
     #[inline]
     pub fn allow_left_waits(&mut self, allowed: bool) {
         self.left.allowed = allowed && self.left.owner_tells;
     }
 
+    /// [`Session::wait_for_row`], or leaves the wait.
+    pub(crate) fn wait_or_leave(&mut self, index: IndexId, key: &[u8], mode: LockMode, obstacle: Obstacle, wait: Wait) -> Result<bool> {
+        self.left.here = self.left.allowed;
+        let waited = self.wait_for_row(index, key, mode, obstacle, wait);
+        self.left.here = false;
+        waited
+    }
+
+    /// The same for a record that is only to be looked at again: of a lock that is new the gap is given back, for nobody asks for it.
+    pub(crate) fn wait_or_leave_without_gap(&mut self, record: LockKeyRef<'_>, mode: LockMode, obstacle: Obstacle) -> Result<()> {
+        self.left.here = self.left.allowed;
+        let waited = self.wait_for_grant(record.index, record.key, mode, obstacle, Wait::Block);
+        self.left.here = false;
+        if mode.has_gap() {
+            match &waited {
+                Ok(Some(Granted::New)) => drop(self.engine.locks.release_gap(&self.owner, record)),
+                Err(Error::Waits) => self.left.unwanted_gap = Some((record.index, record.key.into())),
+                _ => {}
+            }
+        }
+        waited.map(drop)
+    }
+
     /// How a row is waited for.
     pub(crate) fn wait_policy(&mut self) -> WaitPolicy {
         let until = self.lock_deadline();
-        let leaves = self.left.allowed && self.running.has_changed_nothing() && !self.running.closes_gaps;
+        let leaves = self.left.here && self.running.has_changed_nothing() && !self.running.closes_gaps;
         if !leaves {
             return WaitPolicy::Wait(until);
         }
@@ -87,11 +117,13 @@ impl Session {
     /// Ends the wait that was left, which is over (otherwise it is given up). Then the statement is to be run again from its beginning, or has failed.
     pub fn end_left_wait(&mut self) -> Result<()> {
         self.left.until = None;
-        match self.engine.locks.end_left_wait(&self.owner, &self.cancel) {
-            // What was granted counts once it is found held under the latch of the row's leaf (`row_lock.rs`).
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
+        let unwanted = self.left.unwanted_gap.take();
+        // What was granted counts once it is found held under the latch of the row's leaf (`row_lock.rs`).
+        let granted = self.engine.locks.end_left_wait(&self.owner, &self.cancel)?;
+        if let Some((index, key)) = unwanted.filter(|_| granted == Granted::New) {
+            self.engine.locks.release_gap(&self.owner, LockKeyRef { index, key: &key });
         }
+        Ok(())
     }
 
     /// A wait that is left, if one is, is given up: the statement will not go on.

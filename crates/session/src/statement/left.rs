@@ -1,6 +1,6 @@
 //! Statements that wait for a row without a thread: given up where they would sleep, and run again when the row is theirs.
 //!
-//! Which: what changes or locks one row that it finds by a unique key, INSERT … ON DUPLICATE KEY UPDATE of one row among it, over threads that sessions share, of which nothing was sent and nothing
+//! Which: what changes or locks one row that it finds by its primary key, INSERT … ON DUPLICATE KEY UPDATE of one row among it, over threads that sessions share, of which nothing was sent and nothing
 //! is logged. It has its rights, slot, transaction and metadata locks, and its request stands in the row's queue, so that others meet it as they meet one whose thread sleeps (`data_lock_waits`, deadlocks, KILL, SHOW PROCESSLIST). What is left of it between
 //! is its plan and its parameters, in the tools that the session keeps. The engine's half is `engine::Session::allow_left_waits`; who keeps the session meanwhile is `server/src/pool/left.rs`.
 
@@ -46,14 +46,14 @@ pub(crate) fn may_be_left(plan: &Plan) -> bool {
     }
 }
 
-/// The table of which a node reads one row at most, by a unique key.
+/// The table of which a node reads one row at most, by its primary key. (By another key a row is waited for with its entry, and what was locked is given back by how both stand then.)
 fn one_row(node: &Node) -> Option<&TableNode> {
     let table = match node {
         Node::Table(table) => table,
         Node::Limit { input, .. } => return one_row(input),
         _ => return None,
     };
-    let Access::Index { ranges: Some(spec), unique: true, .. } = &table.access else { return None };
+    let Access::Index { index: 0, ranges: Some(spec), unique: true, .. } = &table.access else { return None };
     let [only] = spec.any.as_slice() else { return None };
     let is_one = only.interval.is_none() && only.points.iter().all(|points| points.len() == 1);
     is_one.then_some(table)
