@@ -68,7 +68,7 @@ impl Session {
         self.left.here = false;
         if mode.has_gap() {
             match &waited {
-                Ok(Some(Granted::New)) => drop(self.engine.locks.release_gap(&self.owner, record)),
+                Ok(Some(Granted::New)) => self.engine.locks.release_gap(&self.owner, record),
                 Err(Error::Waits) => self.left.unwanted_gap = Some((record.index, record.key.into())),
                 _ => {}
             }
