@@ -1,6 +1,6 @@
 //! The word a waiter sleeps on, or is told by, and how KILL reaches it.
 //!
-//! A waiter's thread may do something else meanwhile ([`Cancel::leave`]): whoever ends such a wait tells it ([`WaitOver`]) where it would wake one that sleeps.
+//! A waiter's thread may do something else meanwhile ([`WaitPolicy::Leave`](crate::WaitPolicy::Leave)): whoever ends such a wait tells it ([`WaitOver`]) where it would wake one that sleeps.
 
 use crate::platform::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::platform::latch::{Mutex, Rank};
@@ -26,7 +26,7 @@ pub enum WaitState {
     TimedOut = 5,
 }
 
-/// Is told of waits that nobody sleeps for ([`WaitCell::begin_left`]).
+/// Is told of waits that nobody sleeps for ([`Owner::tell`](crate::Owner::tell)).
 pub trait WaitOver: Send + Sync {
     /// The wait is over, or an earlier one was: it may be told late, when the next one has begun. Called by whoever has ended it, with no latch held but such as come before leaves.
     fn wait_is_over(&self);

@@ -49,7 +49,7 @@ pub enum WaitPolicy {
     NoWait,
     /// `SKIP LOCKED`: [`LockError::WouldBlock`] too; the caller leaves the row out.
     SkipLocked,
-    /// Wait without this thread: [`LockError::Queued`]. Only where somebody is told when it is over ([`crate::WaitCell::tell`]), who has
+    /// Wait without this thread: [`LockError::Queued`]. Only where somebody is told when it is over ([`crate::Owner::tell`]), who has
     /// [`LockManager::end_left_wait`] called; nobody but the caller looks at the time.
     Leave,
 }
