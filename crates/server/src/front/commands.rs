@@ -32,13 +32,7 @@ impl<S: Service> Front<S> {
     #[inline(always)]
     fn serve_on(&self, guest: &mut Guest<S>, mut waits: bool, shared: bool) -> Step<Infallible> {
         if let Some(unsent) = guest.reply.take() {
-            match unsent {
-                Unsent::Unwritten => {
-                    let flow = self.go_on(guest, shared)?;
-                    self.end_command(guest, flow, shared)?;
-                }
-                unsent => self.send_unsent(guest, unsent, shared)?,
-            }
+            self.send_unsent(guest, unsent, shared)?;
             waits = self.waits_for_next(guest, shared)?;
         }
         // It was parked with half a packet.
@@ -138,12 +132,12 @@ impl<S: Service> Front<S> {
 
     /// Has a command go on whose statement has been waiting for a row.
     #[inline(never)]
-    fn go_on(&self, guest: &mut Guest<S>, shared: bool) -> Step<Flow> {
+    fn go_on(guest: &mut Guest<S>, shared: bool) -> Flow {
         let Guest { session, visitor: Visitor { channel, .. }, .. } = guest;
         let limit = session.max_allowed_packet();
         let unread = channel.reader.unread();
         let mut io = StatementIo::new(&channel.socket, &mut channel.layers, &channel.connection, unread, limit, shared);
-        ControlFlow::Continue(session.go_on(&mut channel.out, &mut io))
+        session.go_on(&mut channel.out, &mut io)
     }
 
     /// What the client has sent of a file is not read as commands.
@@ -225,19 +219,25 @@ impl<S: Service> Front<S> {
         ControlFlow::Continue(())
     }
 
-    /// Sends what the client is to be told before anything else.
+    /// Sends what the client is to be told before anything else; a command that has waited for a row goes on to that.
     fn send_unsent(&self, guest: &mut Guest<S>, unsent: Unsent, shared: bool) -> Step<()> {
-        let Guest { session, visitor: Visitor { channel, .. }, .. } = guest;
         let sent = match unsent {
+            Unsent::Unwritten => {
+                let flow = Self::go_on(guest, shared);
+                return self.end_command(guest, flow, shared);
+            }
             Unsent::Late { sequence, packets } => {
+                let Guest { session, visitor: Visitor { channel, .. }, .. } = guest;
                 let goes_on = Self::end_late(channel, session, sequence, &packets);
                 if goes_on && shared && self.goes_with_others(channel) {
                     return ControlFlow::Break(Next::Reply);
                 }
                 goes_on && channel.send()
             }
-            Unsent::Rest(bytes) => channel.socket.send(&bytes, &channel.connection),
-            Unsent::Unwritten => true,
+            Unsent::Rest(bytes) => {
+                let channel = &guest.visitor.channel;
+                channel.socket.send(&bytes, &channel.connection)
+            }
         };
         if sent { ControlFlow::Continue(()) } else { ControlFlow::Break(Next::End) }
     }
