@@ -613,7 +613,8 @@ impl LockManager {
 
     /// Ends the wait of an owner's request that was [`LockError::Queued`], on the thread that goes on with its statement: it is over, or is given up now as if killed.
     pub fn end_left_wait(&self, owner: &Arc<Owner>, cancel: &Cancel) -> Result<Granted, LockError> {
-        let wait = owner.waiting().expect("who has left a wait ends it once");
+        // Without one nothing is locked either: the row is to be looked at again, as after a wait that came to that.
+        let Some(wait) = owner.waiting() else { return Ok(Granted::Vanished) };
         owner.cell.end(WaitState::Killed);
         cancel.come_back(wait.since);
         self.end_wait(wait, owner, owner.cell.state())

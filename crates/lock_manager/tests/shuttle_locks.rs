@@ -86,6 +86,13 @@ fn key(key: &[u8]) -> LockKeyRef<'_> {
 
 const SCHEDULES: Schedules = Schedules { count: 6_000, variable: "LOCK_SCHEDULES" };
 
+/// Who holds the key is alone with it.
+fn alone(inside: &AtomicU32) {
+    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
+    thread::yield_now();
+    inside.fetch_sub(1, Ordering::SeqCst);
+}
+
 /// Three owners of one key; one of them gives up at once, one is killed.
 fn hand_over() {
     let manager = Arc::new(LockManager::new(1));
@@ -103,9 +110,7 @@ fn hand_over() {
                 let result = manager.lock(&owner, key(b"k"), Exclusive, policy, if n == 1 { &cancel } else { &own });
                 match result {
                     Ok(_) => {
-                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
-                        thread::yield_now();
-                        inside.fetch_sub(1, Ordering::SeqCst);
+                        alone(&inside);
                     }
                     Err(LockError::Timeout) => assert_eq!(n, 0),
                     Err(LockError::Killed) => assert_eq!(n, 1),
@@ -170,9 +175,7 @@ fn left_waits() {
                     }
                     match result {
                         Ok(_) => {
-                            assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
-                            thread::yield_now();
-                            inside.fetch_sub(1, Ordering::SeqCst);
+                            alone(&inside);
                         }
                         Err(LockError::Timeout) => assert_eq!((n, turn), (2, 0)),
                         Err(LockError::Killed) => assert_eq!(n, 1),

@@ -12,7 +12,7 @@ use super::row_lock::{Obstacle, Wait};
 use crate::session::Session;
 use crate::{Error, Result};
 use base::IndexId;
-use lock_manager::{Granted, LockError, LockKeyRef, LockMode, WaitOver, WaitPolicy};
+use lock_manager::{Granted, LockKeyRef, LockMode, WaitOver, WaitPolicy};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub(crate) struct LeftWaits {
     /// And is in a place where it may wait so.
     here: bool,
     /// One is left, up to then.
-    until: Option<Instant>,
+    pub(crate) until: Option<Instant>,
     /// Of what it is for only the record is wanted, not the gap before this key.
     unwanted_gap: Option<(IndexId, Box<[u8]>)>,
 }
@@ -55,17 +55,19 @@ impl Session {
 
     /// [`Session::wait_for_row`], or leaves the wait.
     pub(crate) fn wait_or_leave(&mut self, index: IndexId, key: &[u8], mode: LockMode, obstacle: Obstacle, wait: Wait) -> Result<bool> {
+        self.leaving(|session| session.wait_for_row(index, key, mode, obstacle, wait))
+    }
+
+    fn leaving<T>(&mut self, wait: impl FnOnce(&mut Session) -> T) -> T {
         self.left.here = self.left.allowed;
-        let waited = self.wait_for_row(index, key, mode, obstacle, wait);
+        let waited = wait(self);
         self.left.here = false;
         waited
     }
 
     /// The same for a record that is only to be looked at again: of a lock that is new the gap is given back, for nobody asks for it.
     pub(crate) fn wait_or_leave_without_gap(&mut self, record: LockKeyRef<'_>, mode: LockMode, obstacle: Obstacle) -> Result<()> {
-        self.left.here = self.left.allowed;
-        let waited = self.wait_for_grant(record.index, record.key, mode, obstacle, Wait::Block);
-        self.left.here = false;
+        let waited = self.leaving(|session| session.wait_for_grant(record.index, record.key, mode, obstacle, Wait::Block));
         if mode.has_gap() {
             match &waited {
                 Ok(Some(Granted::New)) => self.engine.locks.release_gap(&self.owner, record),
@@ -76,22 +78,10 @@ impl Session {
         waited.map(drop)
     }
 
-    /// How a row is waited for.
-    pub(crate) fn wait_policy(&mut self) -> WaitPolicy {
-        let until = self.lock_deadline();
+    /// How a row is waited for, until then.
+    pub(crate) fn wait_policy(&self, until: Option<Instant>) -> WaitPolicy {
         let leaves = self.left.here && self.running.has_changed_nothing() && !self.running.closes_gaps;
-        if !leaves {
-            return WaitPolicy::Wait(until);
-        }
-        self.left.until = until;
-        WaitPolicy::Leave
-    }
-
-    /// What a request for a row came to.
-    pub(crate) fn note_left(&mut self, asked: &std::result::Result<Granted, LockError>) {
-        if *asked != Err(LockError::Queued) {
-            self.left.until = None;
-        }
+        if leaves { WaitPolicy::Leave } else { WaitPolicy::Wait(until) }
     }
 
     /// Whether a wait is left.

@@ -202,9 +202,11 @@ impl Session {
                 answer => return answer,
             }
         }
-        let policy = self.wait_policy();
-        let answer = ask(self, policy);
-        self.note_left(&answer);
+        let until = self.lock_deadline();
+        let answer = ask(self, self.wait_policy(until));
+        if answer == Err(LockError::Queued) {
+            self.left.until = until;
+        }
         answer
     }
 

@@ -24,7 +24,8 @@ pub(crate) trait WaitsForRow {
     fn time_is_over(&self) -> bool;
 }
 
-type Part<G> = Mutex<HashMap<u32, Box<G>>>;
+/// By number, with when the time of the wait is over: those of many are looked at often, and the guests lie far apart.
+type Part<G> = Mutex<HashMap<u32, (Option<Instant>, Box<G>)>>;
 
 /// See the module.
 pub(crate) struct Left<G> {
@@ -48,15 +49,15 @@ impl<G: WaitsForRow> Left<G> {
         if looked_before || !planted("left_looks_before") && guest.is_over() {
             return Err(guest);
         }
-        part.insert(number, guest);
+        part.insert(number, (guest.until(), guest));
         Ok(())
     }
 
     /// Takes out the guest of this number, if it is there and its wait is over.
     pub(crate) fn take(&self, number: u32) -> Option<Box<G>> {
         let mut part = self.part(number).lock();
-        let is_over = part.get(&number).is_some_and(|guest| guest.is_over() || planted("left_taken_too_early"));
-        if is_over { part.remove(&number) } else { None }
+        let is_over = part.get(&number).is_some_and(|(_, guest)| guest.is_over() || planted("left_taken_too_early"));
+        if is_over { part.remove(&number).map(|(_, guest)| guest) } else { None }
     }
 
     /// Takes out those whose time is over by then. (Those whose waits are over otherwise are taken out by who has ended them.)
@@ -64,8 +65,8 @@ impl<G: WaitsForRow> Left<G> {
         for part in &self.parts {
             let late: Vec<_> = {
                 let mut part = part.lock();
-                part.extract_if(|_, guest| guest.until().is_some_and(|until| until <= now) && guest.time_is_over())
-                    .map(|(_, guest)| guest)
+                part.extract_if(|_, (until, guest)| until.is_some_and(|until| until <= now) && guest.time_is_over())
+                    .map(|(_, (_, guest))| guest)
                     .collect()
             };
             late.into_iter().for_each(&mut take);

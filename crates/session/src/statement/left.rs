@@ -53,9 +53,7 @@ fn one_row(node: &Node) -> Option<&TableNode> {
         Node::Limit { input, .. } => return one_row(input),
         _ => return None,
     };
-    let Access::Index { index: 0, ranges: Some(spec), unique: true, .. } = &table.access else { return None };
-    let [only] = spec.any.as_slice() else { return None };
-    let is_one = only.interval.is_none() && only.points.iter().all(|points| points.len() == 1);
+    let is_one = matches!(&table.access, Access::Index { index: 0, ranges: Some(spec), unique: true, .. } if spec.is_point());
     is_one.then_some(table)
 }
 
@@ -123,9 +121,9 @@ impl ClientSession {
 
     /// The session ends, or its statement has met a bug: it waits for nothing any more.
     pub(crate) fn give_up_left(&mut self) {
-        if self.left.take().is_some() {
-            self.engine.give_up_left_wait();
-        }
+        self.left = None;
+        // Also where the statement was about to go on, and is not here any more.
+        self.engine.give_up_left_wait();
     }
 }
 
