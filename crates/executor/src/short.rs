@@ -5,6 +5,7 @@ mod range;
 pub(crate) mod sorted_range;
 
 use crate::context::StatementContext;
+use crate::convert::limit_value;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
@@ -28,7 +29,7 @@ pub(crate) struct ShortRun<'r> {
     pub consumer: &'r mut dyn RowConsumer,
 }
 
-/// Runs a short plan; `None` when a parameter does not fit and the ordinary plan must run.
+/// Runs a short plan; `None` when a parameter does not fit, or a LIMIT keeps the only row out, and the ordinary plan must run.
 ///
 /// The kinds are not inlined: with a thousand connections each cache line of stack that a statement touches is a miss, and together they have a frame of a
 /// kilobyte and more.
@@ -84,6 +85,11 @@ fn encode_key(entry: &TableEntry, exprs: &[Expr], params: &[Value], key: &mut Ve
 #[inline(never)]
 fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, scratch, consumer, .. } = run;
+    if let Some(limit) = &get.limit
+        && !matches!(range::limits(Some(limit), params)?, (0, 1..))
+    {
+        return Ok(None);
+    }
     let entry = &plan.tables[get.table as usize];
     match encode_key(entry, &get.key, params, &mut scratch.key)? {
         KeyState::Misfit => return Ok(None),
@@ -117,9 +123,24 @@ fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     Ok(Some(Outcome::Rows { count }))
 }
 
+/// Whether a LIMIT lets one row through.
+#[inline]
+fn lets_one_through(limit: Option<&Expr>, params: &[Value]) -> Result<bool> {
+    match limit {
+        None => Ok(true),
+        Some(limit) => match operand(limit, params) {
+            Some(count) => Ok(limit_value(count)? > 0),
+            None => Err(internal("LIMIT without value")),
+        },
+    }
+}
+
 #[inline(never)]
 fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, context, scratch, .. } = run;
+    if !lets_one_through(write.limit.as_ref(), params)? {
+        return Ok(None);
+    }
     let entry = &plan.tables[write.table as usize];
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
     let (Some(in_place), [target]) = (&update.in_place, &update.targets[..]) else { return Err(internal("point update of no row")) };
@@ -151,6 +172,9 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
 #[inline(never)]
 fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, scratch, .. } = run;
+    if !lets_one_through(write.limit.as_ref(), params)? {
+        return Ok(None);
+    }
     let entry = &plan.tables[write.table as usize];
     match encode_key(entry, &write.key, params, &mut scratch.key)? {
         KeyState::Misfit => return Ok(None),

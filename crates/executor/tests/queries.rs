@@ -291,6 +291,44 @@ fn plans_have_the_expected_shape() {
     assert!(matches!(plan.short, Some(planner::short::ShortPlan::PointDelete(_))));
 }
 
+/// What finds a row by its key with a LIMIT, as applications write it, is as short; a LIMIT that keeps the row out is seen.
+#[test]
+fn short_points_answer_as_the_operators_do_whatever_their_limit() {
+    let mut db = company();
+    let others = "SELECT * FROM emp WHERE id <> 1 ORDER BY id";
+    let before = db.query(others);
+    let numbers = |given: &[i64]| given.iter().copied().map(Value::Int).collect::<Vec<_>>();
+    for (limit, given) in [("LIMIT 1", &[][..]), ("LIMIT ?", &[1]), ("LIMIT ?", &[0]), ("LIMIT ?, ?", &[0, 5]), ("LIMIT ?, ?", &[1, 5])] {
+        for shape in ["SELECT name, id FROM emp WHERE id = ?", "SELECT name FROM emp WHERE id = ? ORDER BY id"] {
+            for (lock, id) in ["", " FOR UPDATE", " FOR SHARE"].into_iter().flat_map(|lock| [(lock, 1), (lock, 999)]) {
+                let sql = format!("{shape} {limit}{lock}");
+                let mut plan = db.plan(&sql, &[]).expect("a plan");
+                assert!(matches!(plan.short, Some(planner::short::ShortPlan::PointGet(_))), "{sql}: {}", db.explain(&sql));
+                let params = numbers(&[&[id], given].concat());
+                let by_short = db.run_plan(&plan, &params).expect("rows");
+                plan.short = None;
+                let by_operators = db.run_plan(&plan, &params).expect("rows");
+                assert_eq!((by_short.0, &by_short.1.rows), (by_operators.0, &by_operators.1.rows), "{sql} {params:?}");
+                assert_eq!(by_short.1.rows.len() == 1, id == 1 && matches!(given, [] | [1] | [0, 5]), "{sql} {params:?}");
+            }
+        }
+    }
+    for (sql, given, changes) in [
+        ("UPDATE emp SET salary = salary + 1 WHERE id = ? LIMIT 1", &[1][..], 1),
+        ("UPDATE emp SET salary = salary + 1 WHERE id = ? LIMIT ?", &[1, 0], 0),
+        ("UPDATE emp SET salary = salary + 1 WHERE id = ? LIMIT ?", &[999, 2], 0),
+        ("DELETE FROM emp WHERE id = ? LIMIT ?", &[1, 0], 0),
+        ("DELETE FROM emp WHERE id = ? LIMIT 1", &[1], 1),
+    ] {
+        let plan = db.plan(sql, &[]).expect("a plan");
+        assert!(format!("{:?}", plan.short).starts_with("Some(Point"), "{sql}: {:?}", plan.short);
+        let (outcome, _) = db.run_plan(&plan, &numbers(given)).expect("a change");
+        assert!(matches!(outcome, executor::Outcome::Changes(c) if c.affected == changes), "{sql} {given:?}");
+    }
+    assert_eq!(db.query(others), before, "nothing else has changed");
+    assert_eq!(db.query("SELECT id FROM emp WHERE id = 1"), "");
+}
+
 #[test]
 fn short_range_plans_answer_as_the_operators_do() {
     let mut db = company();

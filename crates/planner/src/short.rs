@@ -14,7 +14,7 @@ use types::TypeKind;
 /// A short plan.
 #[derive(Debug)]
 pub enum ShortPlan {
-    /// `SELECT columns FROM t WHERE primary key = …`.
+    /// `SELECT columns FROM t WHERE primary key = …`, perhaps with a LIMIT.
     PointGet(PointGet),
     /// `SELECT columns FROM t WHERE primary key IN (…)`, in key order.
     MultiPointGet(ShortRange),
@@ -24,9 +24,9 @@ pub enum ShortPlan {
     SortedRange(SortedRange),
     /// `SELECT aggregates of columns FROM t WHERE` bounds on an index, or of all rows.
     RangeAggregate(RangeAggregate),
-    /// `UPDATE t SET … WHERE primary key = …`.
+    /// `UPDATE t SET … WHERE primary key = …`, perhaps with a LIMIT.
     PointUpdate(PointWrite),
-    /// `DELETE FROM t WHERE primary key = …`.
+    /// `DELETE FROM t WHERE primary key = …`, perhaps with a LIMIT.
     PointDelete(PointWrite),
     /// `INSERT INTO t VALUES` rows of constants and parameters. What it needs is in the ordinary plan.
     Insert,
@@ -68,6 +68,8 @@ pub struct PointGet {
     pub columns: Vec<u32>,
     /// Locking.
     pub lock: LockMode,
+    /// Constants and parameters. (What applications ask for by an id they ask for with LIMIT 1.) One that keeps the row out is the ordinary plan's.
+    pub limit: Option<LimitSpec>,
 }
 
 /// Rows past which aggregates of all rows of a table are no short plan.
@@ -122,6 +124,8 @@ pub struct PointWrite {
     pub table: u32,
     /// A constant or parameter for each key part.
     pub key: Vec<Expr>,
+    /// Most rows, a constant or parameter. Where that is none the ordinary plan runs.
+    pub limit: Option<Expr>,
 }
 
 /// Finds the short form of a plan.
@@ -133,13 +137,12 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
     match &plan.body {
         Body::Query(q) => query(plan, q),
         Body::Update(u) => {
-            let (Node::Table(t), Some(_), None) = (&u.input, &u.in_place, &u.limit) else { return None };
-            Some(ShortPlan::PointUpdate(PointWrite { table: t.table, key: point_key(plan, t)? }))
+            let (Node::Table(t), Some(_)) = (&u.input, &u.in_place) else { return None };
+            Some(ShortPlan::PointUpdate(point_write(plan, t, &u.limit)?))
         }
         Body::Delete(d) => {
-            let (Node::Table(t), [_], None, false) = (&d.input, d.targets.as_slice(), &d.limit, d.ignore) else { return None };
-            let key = point_key(plan, t)?;
-            Some(ShortPlan::PointDelete(PointWrite { table: t.table, key }))
+            let (Node::Table(t), [_], false) = (&d.input, d.targets.as_slice(), d.ignore) else { return None };
+            Some(ShortPlan::PointDelete(point_write(plan, t, &d.limit)?))
         }
         Body::Insert(i) => {
             let constant =
@@ -160,7 +163,7 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
         Node::Table(t) => {
             let columns = output_columns(q, t)?;
             if let Some(key) = point_key(plan, t) {
-                return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock }));
+                return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock, limit: None }));
             }
             let range = short_range(plan, t, columns, &[], None, false)?;
             let parts = plan.tables[t.table as usize].def.indexes[0].parts.len();
@@ -169,7 +172,11 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
         }
         Node::Limit { input, limit } => {
             let Node::Table(t) = &**input else { return None };
-            Some(ShortPlan::Range(short_range(plan, t, output_columns(q, t)?, &[], Some(limit), false)?))
+            let columns = output_columns(q, t)?;
+            if let Some(key) = point_key(plan, t).filter(|_| limit_stands_ready(limit)) {
+                return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock, limit: Some(limit.clone()) }));
+            }
+            Some(ShortPlan::Range(short_range(plan, t, columns, &[], Some(limit), false)?))
         }
         Node::Sort { input, keys, limit, .. } => sorted(plan, q, input, keys, limit.as_ref()),
         Node::Group(group) => {
@@ -228,8 +235,7 @@ fn short_range(
         Access::Full { backward, .. } if aggregates => (&0, &whole, backward),
         _ => return None,
     };
-    let ready = |e: &Option<Expr>| e.as_ref().is_none_or(stands_ready);
-    if t.keep_key.is_some() || !t.filter_is_ranges || !is_of_values(spec) || limit.is_some_and(|l| !ready(&l.count) || !ready(&l.offset)) {
+    if t.keep_key.is_some() || !t.filter_is_ranges || !is_of_values(spec) || !limit.is_none_or(limit_stands_ready) {
         return None;
     }
     let storage = &plan.tables[t.table as usize].storage;
@@ -305,6 +311,16 @@ fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
         key.push(value.clone());
     }
     (t.filter_is_ranges && is_of_values(spec)).then_some(key)
+}
+
+/// A change of the row that a node reads, if it is one by its whole primary key.
+fn point_write(plan: &Plan, t: &TableNode, limit: &Option<Expr>) -> Option<PointWrite> {
+    limit.as_ref().is_none_or(stands_ready).then_some(())?;
+    Some(PointWrite { table: t.table, key: point_key(plan, t)?, limit: limit.clone() })
+}
+
+fn limit_stands_ready(limit: &LimitSpec) -> bool {
+    [&limit.count, &limit.offset].into_iter().all(|e| e.as_ref().is_none_or(stands_ready))
 }
 
 /// Whether an expression is a value, without a row and without being computed.

@@ -68,7 +68,7 @@ fn hundreds_wait_for_a_row_without_threads() {
                         2 => {
                             connection.query_drop("BEGIN").expect("a transaction");
                             let seen: u64 =
-                                connection.query_first("SELECT v FROM n WHERE id = 1 FOR UPDATE").expect("in the end").expect("a row");
+                                connection.query_first("SELECT v FROM n WHERE id = 1 LIMIT 1 FOR UPDATE").expect("in the end").expect("a row");
                             connection.query_drop(format!("UPDATE n SET v = {} WHERE id = 1", seen + 1)).expect("its own");
                             connection.query_drop("COMMIT").expect("a commit");
                         }
@@ -208,6 +208,7 @@ fn statements_of_one_row_wait_without_threads() {
         let reads = [
             "SELECT v, id FROM u WHERE name = 'one' /* on its thread */ FOR UPDATE",
             "SELECT v, id FROM u WHERE id = 1 FOR UPDATE",
+            "SELECT v, id FROM u WHERE id = 1 ORDER BY id LIMIT 1 FOR UPDATE",
             "SELECT v, id FROM u WHERE id = 1 AND v > 0 FOR SHARE",
         ];
         for sql in reads {

@@ -56,6 +56,11 @@ fn selects(client: &RefCell<Client>) {
     count_apart("point_select_text", 1000, text, |_| client.borrow_mut().answer());
     client.borrow().succeeded("point select");
 
+    // As frameworks find an object by its id.
+    let text = |_| client.borrow_mut().text(&format!("SELECT c FROM sbtest1 WHERE id={:05} LIMIT 1", random.below(ROWS) + 1));
+    count_apart("point_select_limit_text", 1000, text, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("point select with a limit");
+
     let statement = client.borrow_mut().prepare("SELECT c FROM sbtest1 WHERE id=?");
     let mut random = Random::new(3);
     let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32 + 1], &[]);
