@@ -1,14 +1,14 @@
 //! `altiplano bench plain`: does a server's rate hold from few connections to many?
 //!
-//! One server is set beside itself. All connections of all numbers stand open from the beginning, those of one number work at a time, and slices take turns: a machine has fast and
-//! slow minutes, and runs one after the other compare those.
+//! One server is set beside itself. All connections of all numbers stand open from the beginning, or (`--apart`) those of one number at a time, as in runs of their own; those of one number work at a time, and slices take
+//! turns: a machine has fast and slow minutes, and runs one after the other compare those.
 
 use super::command::{Load, Pauses, each_once};
 use super::{Comparison, Pace, Slices, comparison, each_together, figures, heads, in_turns};
 use crate::address::Server;
 use crate::options::{RunOptions, Work};
 use crate::outcome::Outcome;
-use crate::progress;
+use crate::progress::{self, Progress};
 use crate::report;
 use crate::report::table::Table;
 use crate::running::Totals;
@@ -28,7 +28,7 @@ pub struct PlainCommand {
     /// What is done to it
     #[command(flatten)]
     pub work: Work,
-    /// Numbers of connections; the others are compared with the first. All stand open at once
+    /// Numbers of connections; the others are compared with the first
     #[arg(long, short, value_name = "N,…", value_delimiter = ',', default_value = "64,2000,10000", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub connections: Vec<u32>,
     /// Slices with each number of connections
@@ -37,6 +37,9 @@ pub struct PlainCommand {
     /// Before each slice is measured they work for so long: longer than a transaction takes
     #[arg(long, value_name = "S", default_value_t = 1.0)]
     pub lead: f64,
+    /// Connections are opened for each slice and closed behind it. Otherwise those of all numbers stand open all the time, and have been idle before each slice
+    #[arg(long)]
+    pub apart: bool,
     /// The server's process, where it is not found by its port
     #[arg(long, value_name = "PID")]
     pub pid: Option<u32>,
@@ -70,6 +73,24 @@ impl Slices for Shared {
     }
 }
 
+/// A load whose connections stand open for its slices only.
+struct Apart {
+    options: RunOptions,
+    watcher: Rc<RefCell<Box<dyn Progress>>>,
+    pauses: Pauses,
+    ended: Rc<RefCell<Ended>>,
+}
+
+impl Slices for Apart {
+    fn slice(&mut self, seconds: f64) -> Result<Outcome, String> {
+        let load = Load::start(&self.options, &self.watcher, self.pauses)?;
+        let mut shared = Box::new(Shared { load, ended: Rc::clone(&self.ended) });
+        let outcome = shared.slice(seconds)?;
+        shared.close()?;
+        Ok(outcome)
+    }
+}
+
 impl PlainCommand {
     fn options(&self, connections: usize) -> RunOptions {
         let (server, work) = (self.server.clone(), self.work.clone());
@@ -88,8 +109,11 @@ impl PlainCommand {
         let pauses = Pauses { lead_seconds: self.lead, ..Pauses::default() };
         let ended = Rc::new(RefCell::new(Ended::default()));
         let mut open = |load: usize| -> Result<Box<dyn Slices>, String> {
-            let load = Load::start(&self.options(counts[load]), &watcher, pauses)?;
-            Ok(Box::new(Shared { load, ended: Rc::clone(&ended) }))
+            let (options, ended) = (self.options(counts[load]), Rc::clone(&ended));
+            if self.apart {
+                return Ok(Box::new(Apart { options, watcher: Rc::clone(&watcher), pauses, ended }));
+            }
+            Ok(Box::new(Shared { load: Load::start(&options, &watcher, pauses)?, ended }))
         };
         let names: Vec<String> = counts.iter().map(|count| report::connections(*count)).collect();
         let (slices, notes) = in_turns(&names, &pace, &mut open);
