@@ -13,6 +13,9 @@ fn server() -> Server {
     numbers::server(&["--set", "altiplano_shared_threads_from=0", "--set", "max_connections=2000"], 1000)
 }
 
+/// Rows that have a name of their own beside their number.
+const NAMED: &str = "CREATE TABLE u (id INT PRIMARY KEY, name VARCHAR(20) UNIQUE, v INT NOT NULL)";
+
 fn counter(watcher: &mut Conn, name: &str) -> u64 {
     let shown: Option<(String, u64)> = watcher.query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'")).expect("an answer");
     shown.expect("a counter").1
@@ -67,8 +70,10 @@ fn hundreds_wait_for_a_row_without_threads() {
                         1 => connection.exec_drop("UPDATE n SET v = v + ? WHERE id = ?", (1, 1)).expect("in the end"),
                         2 => {
                             connection.query_drop("BEGIN").expect("a transaction");
-                            let seen: u64 =
-                                connection.query_first("SELECT v FROM n WHERE id = 1 LIMIT 1 FOR UPDATE").expect("in the end").expect("a row");
+                            let seen: u64 = connection
+                                .query_first("SELECT v FROM n WHERE id = 1 LIMIT 1 FOR UPDATE")
+                                .expect("in the end")
+                                .expect("a row");
                             connection.query_drop(format!("UPDATE n SET v = {} WHERE id = 1", seen + 1)).expect("its own");
                             connection.query_drop("COMMIT").expect("a commit");
                         }
@@ -169,8 +174,7 @@ fn waits_end_as_those_of_threads_do() {
     assert_eq!([1, 10, 11, 12, 13].map(|id| value_of(&mut watcher, id)), [Some(6), Some(2), Some(1), Some(2), Some(1)]);
 }
 
-/// Whatever finds one row by its primary key waits for it without a thread, and is as if it had slept: what it tells is told once, and it has done its work once. What finds it by another key does so
-/// as well, on its thread.
+/// Whatever finds one row by a unique key waits for it without a thread, and is as if it had slept: what it tells is told once, and it has done its work once. What reads ranges does so as well, on its thread.
 #[test]
 fn statements_of_one_row_wait_without_threads() {
     let server = server();
@@ -181,7 +185,9 @@ fn statements_of_one_row_wait_without_threads() {
     run_all(&mut waits, &["SET SESSION sql_mode = ''"]);
     until_parked(&mut watcher);
     let statements = [
-        ("UPDATE u SET v = v + 1 WHERE name = 'one' /* on its thread */", 1, 0),
+        ("UPDATE u FORCE INDEX (name) SET v = v + 1 WHERE name BETWEEN 'one' AND 'onf' /* on its thread */", 1, 0),
+        ("UPDATE u SET v = v + 1 WHERE name = 'one'", 1, 0),
+        ("UPDATE u SET v = v + 1, at = NOW(6) WHERE name = 'one' AND v < 100 LIMIT 1", 1, 0),
         ("UPDATE u SET v = v + 1 WHERE id = 1 AND v < 100", 1, 0),
         ("UPDATE u SET v = v + 1 WHERE id = 1 LIMIT 1", 1, 0),
         ("UPDATE u SET v = v + 1, at = NOW(6) WHERE id = 1", 1, 0),
@@ -206,7 +212,9 @@ fn statements_of_one_row_wait_without_threads() {
             assert_eq!(shown, Some(11 + adds), "{isolation}: {sql}");
         }
         let reads = [
-            "SELECT v, id FROM u WHERE name = 'one' /* on its thread */ FOR UPDATE",
+            "SELECT v, id FROM u FORCE INDEX (name) WHERE name BETWEEN 'one' AND 'onf' /* on its thread */ FOR UPDATE",
+            "SELECT v, id FROM u WHERE name = 'one' FOR UPDATE",
+            "SELECT v, id FROM u WHERE name = 'one' AND v > 0 LIMIT 1 FOR SHARE",
             "SELECT v, id FROM u WHERE id = 1 FOR UPDATE",
             "SELECT v, id FROM u WHERE id = 1 ORDER BY id LIMIT 1 FOR UPDATE",
             "SELECT v, id FROM u WHERE id = 1 AND v > 0 FOR SHARE",
@@ -272,6 +280,77 @@ fn who_has_waited_looks_again() {
                 assert_eq!(value_of(&mut watcher, 5), after, "{change}");
             });
         }
+    }
+}
+
+/// A unique key may have gone to another row by then, and is looked for from the beginning.
+#[test]
+fn who_has_waited_by_a_unique_key_looks_for_it_again() {
+    let server = server();
+    let (mut watcher, mut holder, mut waits) = (connect(&server), connect(&server), connect(&server));
+    run_all(&mut watcher, &[NAMED]);
+    until_parked(&mut watcher);
+    let cases: [(&[&str], Option<u32>); 5] = [
+        (&["UPDATE u SET v = 5 WHERE id = 1"], Some(1)),
+        (&["UPDATE u SET name = 'gone' WHERE id = 1"], None),
+        (&["UPDATE u SET name = 'gone' WHERE id = 1", "UPDATE u SET name = 'one' WHERE id = 2"], Some(2)),
+        (&["DELETE FROM u WHERE id = 1", "INSERT INTO u VALUES (3, 'one', 0)"], Some(3)),
+        (&["DELETE FROM u WHERE id = 1"], None),
+    ];
+    let sleeps = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'Waiting for row lock'";
+    for isolation in ["REPEATABLE READ", "READ COMMITTED"] {
+        waits.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).expect("a level");
+        for (changes, then) in cases {
+            for (end, expected) in [("ROLLBACK", Some(1)), ("COMMIT", then)] {
+                run_all(&mut watcher, &["DELETE FROM u", "INSERT INTO u VALUES (1, 'one', 0), (2, 'two', 0)"]);
+                run_all(&mut holder, &[&["BEGIN"], changes].concat());
+                std::thread::scope(|scope| {
+                    let client = client(scope, || {
+                        waits.query_drop("UPDATE u FORCE INDEX (name) SET v = v + 100 WHERE name = 'one'").expect("in the end");
+                        waits.affected_rows()
+                    });
+                    // Behind an entry that is about to go a thread waits, in some cases.
+                    until("it waits", || watcher.query_first::<u64, _>(sleeps).expect("a count") == Some(1));
+                    holder.query_drop(end).expect("an end");
+                    assert_eq!(client.join().expect("no panic"), u64::from(expected.is_some()), "{isolation}: {changes:?}, {end}");
+                });
+                let changed: Option<u32> = watcher.query_first("SELECT id FROM u WHERE v >= 100").expect("an answer");
+                assert_eq!(changed, expected, "{isolation}: {changes:?}, {end}");
+            }
+        }
+    }
+}
+
+/// Of those who find the row by a unique key the first waits for the row, and, where gaps are locked, the others for its entry.
+#[test]
+fn a_hundred_wait_by_a_unique_key_without_threads() {
+    const WAITING: u64 = 100;
+    let server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    run_all(&mut watcher, &[NAMED, "INSERT INTO u SELECT id + 10, CONCAT('n', id), 0 FROM n", "INSERT INTO u VALUES (1, 'one', 0)"]);
+    let mut waiting: Vec<Conn> = (0..WAITING).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher);
+    // Who runs a statement first makes its plan, and waits on a thread, if it must.
+    let add = "UPDATE u SET v = v + ? WHERE name = ?";
+    waiting.iter_mut().for_each(|connection| connection.exec_drop(add, (0, "n5")).expect("another row"));
+    for (round, isolation) in (1..).zip(["REPEATABLE READ", "READ COMMITTED"]) {
+        run_all(&mut holder, &["BEGIN", "UPDATE u SET v = v + 1 WHERE id = 1"]);
+        std::thread::scope(|scope| {
+            for connection in &mut waiting {
+                client(scope, move || {
+                    connection.query_drop(format!("SET SESSION TRANSACTION ISOLATION LEVEL {isolation}")).expect("a level");
+                    connection.exec_drop(add, (1, "one")).expect("in the end");
+                });
+            }
+            until_waiting(&mut watcher, WAITING);
+            assert!(
+                counter(&mut watcher, "Altiplano_threads_shared") < WAITING / 3,
+                "those of sessions that wait for slots stay for a while"
+            );
+            run_all(&mut holder, &["COMMIT"]);
+        });
+        let sum: Option<u64> = watcher.query_first("SELECT SUM(v) FROM u").expect("an answer");
+        assert_eq!(sum, Some(round * (WAITING + 1)), "{isolation}");
     }
 }
 

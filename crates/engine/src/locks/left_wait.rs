@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! 1. A wait is left only where the caller allows it, by a statement that has changed nothing and closes no gaps that are to be opened again, and only in those places behind which there is nothing
-//!    to do but to look again ([`Session::wait_or_leave`]): others give back some of what they were granted, by how it stands then.
+//!    to do but to look again from the beginning ([`Session::wait_or_leave`], [`Session::leaving`]): others give back some of what they were granted, by how it stands then.
 //! 2. Between [`Error::Waits`] and [`Session::end_left_wait`] the session runs nothing; dropped there, it gives the wait up.
 
 use super::row_lock::{Obstacle, Wait};
@@ -55,11 +55,12 @@ impl Session {
 
     /// [`Session::wait_for_row`], or leaves the wait.
     pub(crate) fn wait_or_leave(&mut self, index: IndexId, key: &[u8], mode: LockMode, obstacle: Obstacle, wait: Wait) -> Result<bool> {
-        self.leaving(|session| session.wait_for_row(index, key, mode, obstacle, wait))
+        self.leaving(true, |session| session.wait_for_row(index, key, mode, obstacle, wait))
     }
 
-    fn leaving<T>(&mut self, wait: impl FnOnce(&mut Session) -> T) -> T {
-        self.left.here = self.left.allowed;
+    /// A `wait` for a row or an entry may be left, if `it_may`.
+    pub(crate) fn leaving<T>(&mut self, it_may: bool, wait: impl FnOnce(&mut Session) -> T) -> T {
+        self.left.here = it_may && self.left.allowed;
         let waited = wait(self);
         self.left.here = false;
         waited
@@ -67,7 +68,7 @@ impl Session {
 
     /// The same for a record that is only to be looked at again: of a lock that is new the gap is given back, for nobody asks for it.
     pub(crate) fn wait_or_leave_without_gap(&mut self, record: LockKeyRef<'_>, mode: LockMode, obstacle: Obstacle) -> Result<()> {
-        let waited = self.leaving(|session| session.wait_for_grant(record.index, record.key, mode, obstacle, Wait::Block));
+        let waited = self.leaving(true, |session| session.wait_for_grant(record.index, record.key, mode, obstacle, Wait::Block));
         if mode.has_gap() {
             match &waited {
                 Ok(Some(Granted::New)) => self.engine.locks.release_gap(&self.owner, record),

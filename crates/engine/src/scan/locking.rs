@@ -331,35 +331,41 @@ impl Scan<'_> {
                 let mut granted = None;
                 let step = match self.lock_entry(&table, &entry, mode, &mut shown, f)? {
                     Ok(step) => step,
-                    Err(obstacle) => match self.met(entry.key, shown, wait, |session| {
-                        granted = session.wait_for_grant(row.index, row.key, mode, obstacle, wait)?;
-                        Ok(granted.is_some())
-                    })? {
-                        After::DealFirst => return Ok(true),
-                        After::Passed => Step::Continue,
-                        After::Again => {
-                            // This entry may be gone by now, and others have come behind it; the one row that has a unique key may have moved to an entry before it.
-                            if table.indexes[self.state.index_no].unique && self.is_point_of(&table) {
+                    Err(obstacle) => {
+                        // The one row that has a unique key may have moved to an entry before this one: it is looked for from the beginning, so that a wait for it may be left.
+                        let is_one_key = table.indexes[self.state.index_no].unique && self.is_point_of(&table);
+                        let wait_for = |session: &mut Session| {
+                            let grant = |session: &mut Session| session.wait_for_grant(row.index, row.key, mode, obstacle, wait);
+                            granted = session.leaving(is_one_key, grant)?;
+                            Ok(granted.is_some())
+                        };
+                        match self.met(entry.key, shown, wait, wait_for)? {
+                            After::DealFirst => return Ok(true),
+                            After::Passed => Step::Continue,
+                            After::Again if is_one_key => {
                                 self.state.place = Place::Start;
                                 continue 'leaf;
                             }
-                            match self.show_moved_back(&table, &entry, mode, f)? {
-                                Some(step) => {
-                                    self.session.buffers.ahead.is_disordered = true;
-                                    shown += 1;
-                                    self.state.pass(entry.key.to_vec())?;
-                                    if step == Step::Stop {
-                                        return Ok(true);
+                            // This entry may be gone by now, and others have come behind it.
+                            After::Again => {
+                                match self.show_moved_back(&table, &entry, mode, f)? {
+                                    Some(step) => {
+                                        self.session.buffers.ahead.is_disordered = true;
+                                        shown += 1;
+                                        self.state.pass(entry.key.to_vec())?;
+                                        if step == Step::Stop {
+                                            return Ok(true);
+                                        }
+                                    }
+                                    None => {
+                                        self.session.let_go_after_wait(&entry, row, granted);
+                                        self.state.place = self.state.just_before(entry.key.to_vec());
                                     }
                                 }
-                                None => {
-                                    self.session.let_go_after_wait(&entry, row, granted);
-                                    self.state.place = self.state.just_before(entry.key.to_vec());
-                                }
+                                continue 'leaf;
                             }
-                            continue 'leaf;
                         }
-                    },
+                    }
                 };
                 if step == Step::Stop {
                     self.state.pass(entry.key.to_vec())?;

@@ -86,11 +86,17 @@ impl Scan<'_> {
                 Err(obstacle) => match self.met(entry.key, shown, wait, |session| match locked {
                     true => {
                         let row = LockKeyRef { index: table.indexes[0].id, key: entry.primary_key };
-                        let granted = session.wait_for_grant(row.index, row.key, mode, obstacle, wait)?;
+                        // Behind an unmarked entry of a whole key nothing is given back, and the key is looked for from the beginning.
+                        let may_leave = look.exact && !entry.marked;
+                        let granted =
+                            session.leaving(may_leave, |session| session.wait_for_grant(row.index, row.key, mode, obstacle, wait))?;
                         session.let_go_after_wait(&entry, row, granted);
                         Ok(granted.is_some())
                     }
-                    false => session.wait_behind_gap(index.id, entry.key, look.entry_mode(), obstacle, wait, gap_is_new),
+                    // No gap is locked before a whole key.
+                    false => session.leaving(look.exact, |session| {
+                        session.wait_behind_gap(index.id, entry.key, look.entry_mode(), obstacle, wait, gap_is_new)
+                    }),
                 })? {
                     After::DealFirst => return Ok(true),
                     After::Passed => Step::Continue,

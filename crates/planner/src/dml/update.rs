@@ -221,8 +221,7 @@ fn shown_target(input: &Node, targets: &[UpdateTarget], b: &Binder<'_>) -> Optio
         slots.iter().any(|slot| changed.contains(slot))
     };
     let is_read = behind.iter().flat_map(|target| &target.set).any(|(_, e)| reads(e));
-    let is_one_row = matches!(&first.access, Access::Index { ranges: Some(spec), unique: true, .. } if spec.is_point());
-    let stays = is_one_row || !moves_rows_of(first, std::slice::from_ref(target), b);
+    let stays = first.access.is_of_one_row() || !moves_rows_of(first, std::slice::from_ref(target), b);
     (is_read && stays && !goes_by(input, first, &reads)).then_some(at)
 }
 

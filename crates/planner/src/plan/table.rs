@@ -195,6 +195,13 @@ pub enum Access {
     },
 }
 
+impl Access {
+    /// Whether it reads one row at most, by a unique key. (A parameter beside `<=>` may be NULL, of which there may be more.)
+    pub fn is_of_one_row(&self) -> bool {
+        matches!(self, Access::Index { ranges: Some(spec), unique: true, .. } if spec.is_point())
+    }
+}
+
 /// Groups of entries that have the leading parts of an index in common, and what is read of each.
 #[derive(Clone, Debug)]
 pub struct Groups {

@@ -1,6 +1,6 @@
 //! Statements that wait for a row without a thread: given up where they would sleep, and run again when the row is theirs.
 //!
-//! Which: what changes or locks one row that it finds by its primary key, INSERT … ON DUPLICATE KEY UPDATE of one row among it, over threads that sessions share, of which nothing was sent and nothing
+//! Which: what changes or locks one row that it finds by its primary key or by a unique one, INSERT … ON DUPLICATE KEY UPDATE of one row among it, over threads that sessions share, of which nothing was sent and nothing
 //! is logged. It has its rights, slot, transaction and metadata locks, and its request stands in the row's queue, so that others meet it as they meet one whose thread sleeps (`data_lock_waits`, deadlocks, KILL, SHOW PROCESSLIST). What is left of it between
 //! is its plan and its parameters, in the tools that the session keeps. The engine's half is `engine::Session::allow_left_waits`; who keeps the session meanwhile is `server/src/pool/left.rs`.
 
@@ -10,7 +10,7 @@ use crate::front::command::ClientIo;
 use crate::statement::plan_cache::CachedPlan;
 use crate::statement::run::Ran;
 use planner::Plan;
-use planner::plan::{Access, Body, InsertColumn, InsertSource, LockMode, Node, TableNode};
+use planner::plan::{Body, InsertColumn, InsertSource, LockMode, Node, TableNode};
 use protocol::writer::WriterMark;
 use protocol::{PacketWriter, ResultSink, RowFormat};
 use std::sync::Arc;
@@ -46,15 +46,14 @@ pub(crate) fn may_be_left(plan: &Plan) -> bool {
     }
 }
 
-/// The table of which a node reads one row at most, by its primary key. (By another key a row is waited for with its entry, and what was locked is given back by how both stand then.)
+/// The table of which a node reads one row at most, by a unique key. (By another key a row is waited for with its entry, and what was locked is given back by how both stand then; whether a unique one is whole, and no NULL, the engine sees.)
 fn one_row(node: &Node) -> Option<&TableNode> {
     let table = match node {
         Node::Table(table) => table,
         Node::Limit { input, .. } => return one_row(input),
         _ => return None,
     };
-    let is_one = matches!(&table.access, Access::Index { index: 0, ranges: Some(spec), unique: true, .. } if spec.is_point());
-    is_one.then_some(table)
+    table.access.is_of_one_row().then_some(table)
 }
 
 impl ClientSession {
