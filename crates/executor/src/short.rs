@@ -5,7 +5,6 @@ mod range;
 pub(crate) mod sorted_range;
 
 use crate::context::StatementContext;
-use crate::convert::limit_value;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
@@ -15,7 +14,7 @@ use catalog::TableEntry;
 use engine::{HandlerCall, Modified, Modify};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
-use planner::plan::{Body, LockMode, Plan};
+use planner::plan::{Body, LimitSpec, LockMode, Plan};
 use planner::short::{PointGet, PointWrite, ShortPlan};
 use types::Value;
 
@@ -82,12 +81,16 @@ fn encode_key(entry: &TableEntry, exprs: &[Expr], params: &[Value], key: &mut Ve
     Ok(KeyState::Ready)
 }
 
+/// Whether a LIMIT lets the only row through. Otherwise the ordinary plan runs.
+#[inline]
+fn lets_one_through(limit: Option<&LimitSpec>, params: &[Value]) -> Result<bool> {
+    Ok(limit.is_none() || matches!(range::limits(limit, params)?, (0, 1..)))
+}
+
 #[inline(never)]
 fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, scratch, consumer, .. } = run;
-    if let Some(limit) = &get.limit
-        && !matches!(range::limits(Some(limit), params)?, (0, 1..))
-    {
+    if !lets_one_through(get.limit.as_ref(), params)? {
         return Ok(None);
     }
     let entry = &plan.tables[get.table as usize];
@@ -121,18 +124,6 @@ fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
         None => 0,
     };
     Ok(Some(Outcome::Rows { count }))
-}
-
-/// Whether a LIMIT lets one row through.
-#[inline]
-fn lets_one_through(limit: Option<&Expr>, params: &[Value]) -> Result<bool> {
-    match limit {
-        None => Ok(true),
-        Some(limit) => match operand(limit, params) {
-            Some(count) => Ok(limit_value(count)? > 0),
-            None => Err(internal("LIMIT without value")),
-        },
-    }
 }
 
 #[inline(never)]

@@ -124,8 +124,8 @@ pub struct PointWrite {
     pub table: u32,
     /// A constant or parameter for each key part.
     pub key: Vec<Expr>,
-    /// Most rows, a constant or parameter. Where that is none the ordinary plan runs.
-    pub limit: Option<Expr>,
+    /// As of [`PointGet`]; without an offset.
+    pub limit: Option<LimitSpec>,
 }
 
 /// Finds the short form of a plan.
@@ -173,7 +173,9 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
         Node::Limit { input, limit } => {
             let Node::Table(t) = &**input else { return None };
             let columns = output_columns(q, t)?;
-            if let Some(key) = point_key(plan, t).filter(|_| limit_stands_ready(limit)) {
+            if limit_stands_ready(limit)
+                && let Some(key) = point_key(plan, t)
+            {
                 return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock, limit: Some(limit.clone()) }));
             }
             Some(ShortPlan::Range(short_range(plan, t, columns, &[], Some(limit), false)?))
@@ -315,8 +317,9 @@ fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
 
 /// A change of the row that a node reads, if it is one by its whole primary key.
 fn point_write(plan: &Plan, t: &TableNode, limit: &Option<Expr>) -> Option<PointWrite> {
-    limit.as_ref().is_none_or(stands_ready).then_some(())?;
-    Some(PointWrite { table: t.table, key: point_key(plan, t)?, limit: limit.clone() })
+    let limit = limit.clone().map(|count| LimitSpec { count: Some(count), offset: None });
+    let key = point_key(plan, t)?;
+    limit.as_ref().is_none_or(limit_stands_ready).then_some(PointWrite { table: t.table, key, limit })
 }
 
 fn limit_stands_ready(limit: &LimitSpec) -> bool {

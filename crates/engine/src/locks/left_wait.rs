@@ -58,14 +58,6 @@ impl Session {
         self.leaving(true, |session| session.wait_for_row(index, key, mode, obstacle, wait))
     }
 
-    /// A `wait` for a row or an entry may be left, if `it_may`.
-    pub(crate) fn leaving<T>(&mut self, it_may: bool, wait: impl FnOnce(&mut Session) -> T) -> T {
-        self.left.here = it_may && self.left.allowed;
-        let waited = wait(self);
-        self.left.here = false;
-        waited
-    }
-
     /// The same for a record that is only to be looked at again: of a lock that is new the gap is given back, for nobody asks for it.
     pub(crate) fn wait_or_leave_without_gap(&mut self, record: LockKeyRef<'_>, mode: LockMode, obstacle: Obstacle) -> Result<()> {
         let waited = self.leaving(true, |session| session.wait_for_grant(record.index, record.key, mode, obstacle, Wait::Block));
@@ -77,6 +69,14 @@ impl Session {
             }
         }
         waited.map(drop)
+    }
+
+    /// A `wait` for a row or an entry may be left, if `it_may`.
+    pub(crate) fn leaving<T>(&mut self, it_may: bool, wait: impl FnOnce(&mut Session) -> T) -> T {
+        self.left.here = it_may && self.left.allowed;
+        let waited = wait(self);
+        self.left.here = false;
+        waited
     }
 
     /// How a row is waited for, until then.

@@ -1,6 +1,6 @@
 //! Statements that wait for a row without a thread: given up where they would sleep, and run again when the row is theirs.
 //!
-//! Which: what changes or locks one row that it finds by its primary key or by a unique one, INSERT … ON DUPLICATE KEY UPDATE of one row among it, over threads that sessions share, of which nothing was sent and nothing
+//! Which: what changes or locks one row that it finds by its primary key or another unique one, INSERT … ON DUPLICATE KEY UPDATE of one row among it, over threads that sessions share, of which nothing was sent and nothing
 //! is logged. It has its rights, slot, transaction and metadata locks, and its request stands in the row's queue, so that others meet it as they meet one whose thread sleeps (`data_lock_waits`, deadlocks, KILL, SHOW PROCESSLIST). What is left of it between
 //! is its plan and its parameters, in the tools that the session keeps. The engine's half is `engine::Session::allow_left_waits`; who keeps the session meanwhile is `server/src/pool/left.rs`.
 
