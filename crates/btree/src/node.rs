@@ -383,6 +383,21 @@ impl<'a> KeyRef<'a> {
         out.extend_from_slice(self.rest);
     }
 
+    /// Whether the key begins with these bytes.
+    #[inline]
+    pub fn starts_with(&self, start: &[u8]) -> bool {
+        let mut left = start;
+        for piece in self.pieces() {
+            let shared = piece.len().min(left.len());
+            let (expected, behind) = left.split_at(shared);
+            if piece[..shared] != *expected {
+                return false;
+            }
+            left = behind;
+        }
+        left.is_empty()
+    }
+
     /// Compares the key as a byte string.
     pub fn compare(&self, other: &[u8]) -> Ordering {
         let mut rest = other;

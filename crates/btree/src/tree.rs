@@ -1,5 +1,6 @@
 //! A tree: its identity, and reading one key.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use base::{IndexId, PageNo, TxnId};
@@ -11,7 +12,7 @@ use sync::atomic::{AtomicU64, Ordering};
 use crate::descend::Target;
 use crate::edit::Identity;
 use crate::error::Result;
-use crate::node::Node;
+use crate::node::{KeyRef, Node};
 use crate::ops::{self, Load};
 
 /// A B+tree. Clones are handles of the same tree; an index that is in use is opened once and cloned.
@@ -102,6 +103,17 @@ impl BTree {
         let node = Node::new(&leaf);
         let position = node.find_in_leaf(key);
         Ok(f(if position.found { Some(node.leaf_value(position.slot)) } else { None }, node.txn_max()))
+    }
+
+    /// Shows `f` the entries from `key` on that lie on one leaf, with the leaf's highest writer transaction id, under the leaf's shared latch, until it breaks: `f` must be short and
+    /// must not touch the tree. `false` when the leaf has ended before: more entries may follow on others, and a [`Cursor`](crate::Cursor) finds them.
+    #[inline]
+    pub fn scan_one_leaf(&self, key: &[u8], mut f: impl FnMut(KeyRef<'_>, &[u8], TxnId) -> ControlFlow<()>) -> Result<bool> {
+        let leaf = self.leaf(Target::Key(key), |pool, page| pool.shared(page))?;
+        let node = Node::new(&leaf);
+        let first = node.find_in_leaf(key).slot;
+        let breaks = |slot| f(node.key(slot), node.leaf_value(slot), node.txn_max()).is_break();
+        Ok((first..node.count()).any(breaks) || node.right().is_none())
     }
 
     /// Levels of the tree: 1 when the root is a leaf.

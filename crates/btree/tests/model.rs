@@ -94,7 +94,10 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
                 put_all(&tree, &entries);
                 model.extend(entries);
             }
-            14..16 => assert_eq!(get(&tree, &key), model.get(&key).cloned()),
+            14..16 => {
+                assert_eq!(get(&tree, &key), model.get(&key).cloned());
+                scan_one_leaf(&tree, &model, &key, &mut rng);
+            }
             _ => walk(&tree, &model, &key, &mut rng),
         }
         if step % (steps / 10) == 0 {
@@ -108,6 +111,28 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
     model.clear();
     verify(&rig, &tree, &model);
     assert_eq!(tree.height().unwrap(), 1, "an emptied tree is one page");
+}
+
+/// Entries from a key on, until enough were seen or the leaf ends.
+fn scan_one_leaf(tree: &BTree, model: &Model, key: &[u8], rng: &mut Rng) {
+    let wanted = rng.below(20) as usize + 1;
+    let mut expect = model.range(key.to_vec()..);
+    let mut seen = 0;
+    let is_answered = tree
+        .scan_one_leaf(key, |entry, value, _| {
+            let (next, stored) = expect.next().expect("an entry");
+            assert_eq!((entry.compare(next), value), (std::cmp::Ordering::Equal, stored.as_slice()));
+            let start = &next[..rng.below(next.len() as u64 + 1) as usize];
+            assert!(entry.starts_with(start) && !entry.starts_with(&[next, &[0][..]].concat()));
+            if let Some((last, others)) = start.split_last() {
+                assert!(!entry.starts_with(&[others, &[last ^ 1]].concat()));
+            }
+            seen += 1;
+            if seen == wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap();
+    assert!(!is_answered || seen == wanted || expect.next().is_none(), "{seen} of {wanted}, and there are more");
+    assert!(is_answered || seen < wanted);
 }
 
 /// A seek, some steps, and a park, at random.

@@ -77,6 +77,7 @@ pub use prepared::Xid;
 pub use range::{KeyRange, after_prefix};
 pub use recovery::redo::RedoReport;
 pub use scan::by_keys::{FoundKey, WantedKeys};
+pub use scan::lookup::Lookup;
 pub use scan::runs::Run;
 pub use scan::{AskEntry, Direction, RowBatch, RowKey, Scan, ScanState, Step};
 pub use session::{Buffers, Isolation, Savepoint, Session};

@@ -1,14 +1,16 @@
 //! Reading one row by its primary key or by a key of a unique index.
 
-use crate::Result;
 use crate::locks::row_lock::{Obstacle, Read, RowLock, Wait};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Table, entry_value, split_entry};
 use crate::version::{header, visible};
+use crate::{Engine, Result};
+use base::TxnId;
 use lock_manager::LockMode;
 use record::RowRef;
 use record::header::DELETE_MARK;
 use std::sync::Arc;
+use txn::ReadView;
 
 impl Read {
     /// Lock mode and waiting, for locking reads.
@@ -19,6 +21,27 @@ impl Read {
             Read::Exclusive(wait) => Some((LockMode::Exclusive, wait)),
         }
     }
+}
+
+/// Calls `f` with the row of a full primary key, if a view sees one, as [`Session::get`] does: for those who have lent out other parts of their session. `version` is what it puts an older
+/// version together in.
+#[inline]
+pub(crate) fn get_visible<R>(
+    engine: &Engine,
+    view: &ReadView,
+    own: TxnId,
+    version: &mut Vec<u8>,
+    table: &Table,
+    key: &[u8],
+    f: impl FnOnce(RowRef<'_>) -> R,
+) -> Result<Option<R>> {
+    table.primary().tree.get(key, |value| {
+        let Some(value) = value else { return Ok(None) };
+        match visible(&engine.undo, view, own, value, version)? {
+            Some(version) => engine.with_full_row(table, version, f).map(Some),
+            None => Ok(None),
+        }
+    })?
 }
 
 /// What a locking look at a row found.
@@ -78,13 +101,7 @@ impl Session {
     #[inline]
     fn get_snapshot<R>(&mut self, table: &Arc<Table>, key: &[u8], f: impl FnOnce(RowRef<'_>) -> R) -> Result<Option<R>> {
         let Session { engine, view, running, buffers, .. } = self;
-        table.primary().tree.get(key, |value| {
-            let Some(value) = value else { return Ok(None) };
-            match visible(&engine.undo, view, running.id, value, &mut buffers.version)? {
-                Some(version) => engine.with_full_row(table, version, f).map(Some),
-                None => Ok(None),
-            }
-        })?
+        get_visible(engine, view, running.id, &mut buffers.version, table, key, f)
     }
 
     /// Locks a row and calls `f` with it.

@@ -9,12 +9,13 @@
 //!
 //! # In this room
 //! - `runs.rs`: consistent scans of the primary index, row by row or in runs; `covered.rs`: of a secondary index without its rows.
-//! - `by_keys.rs`: the rows of many keys at once.
+//! - `by_keys.rs`: the rows of many keys at once; `lookup.rs`: those of one key of a secondary index.
 //! - `locking.rs`: scans that lock what they show; `next_key.rs`: those of a secondary index that lock gaps.
 
 pub(crate) mod by_keys;
 pub(crate) mod covered;
 pub(crate) mod locking;
+pub(crate) mod lookup;
 pub(crate) mod next_key;
 pub(crate) mod runs;
 

@@ -137,6 +137,7 @@ pub struct Buffers {
     pub(crate) version: Vec<u8>,
     pub(crate) moves: EntryMoves,
     pub(crate) covered: crate::scan::covered::Buffers,
+    pub(crate) lookup: crate::scan::lookup::Buffers,
     pub(crate) skips: crate::purge::skip_plan::SkipBuffers,
     pub(crate) chain: crate::version::ChainBuffers,
     pub(crate) near: undo::Near,

@@ -21,6 +21,7 @@ pub(crate) mod gaps;
 mod keys_scan;
 mod locking;
 mod log_bytes;
+mod lookup;
 mod mvcc;
 mod offline;
 mod prepared;

@@ -10,7 +10,7 @@ use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
 use crate::run::Result;
 use crate::scan::read_mode;
-use catalog::TableEntry;
+use catalog::TableDef;
 use engine::{HandlerCall, Modified, Modify};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
@@ -60,25 +60,29 @@ enum KeyState {
     Misfit,
 }
 
-/// Encodes the primary key.
+/// Encodes a key of an index, or its leading parts. What the column could not hold is left to the ordinary plan.
 #[inline]
-fn encode_key(entry: &TableEntry, exprs: &[Expr], params: &[Value], key: &mut Vec<u8>) -> Result<KeyState> {
+fn encode_key(def: &TableDef, index: usize, exprs: &[Expr], params: &[Value], key: &mut Vec<u8>) -> KeyState {
     key.clear();
-    for (e, part) in exprs.iter().zip(&entry.def.indexes[0].parts) {
-        let Some(v) = operand(e, params) else { return Ok(KeyState::Misfit) };
-        let ty = &entry.def.columns[part.column].ty;
-        match v {
-            Value::Null => return Ok(KeyState::NoRow),
-            // A whole number that the column holds needs no conversion.
-            Value::Int(i) if record::key::try_encode_int(ty, part, *i, key) => {}
+    for (e, part) in exprs.iter().zip(&def.indexes[index].parts) {
+        let Some(v) = operand(e, params) else { return KeyState::Misfit };
+        let ty = &def.columns[part.column].ty;
+        let encoded = match v {
+            Value::Null => return KeyState::NoRow,
+            // A whole number that the column holds, and a string, need no conversion.
+            Value::Int(i) if record::key::try_encode_int(ty, part, *i, key) => Ok(()),
+            Value::Bytes(_) if keys::holds_text(ty) => record::key::try_encode_part(ty, part, v, key),
             _ => match keys::fit(ty, v) {
-                Fit::Exact(v) => record::key::try_encode_part(ty, part, &v, key)?,
-                Fit::Unusable => return Ok(KeyState::Misfit),
-                _ => return Ok(KeyState::NoRow),
+                Fit::Exact(v) => record::key::try_encode_part(ty, part, &v, key),
+                Fit::Unusable => return KeyState::Misfit,
+                _ => return KeyState::NoRow,
             },
+        };
+        if encoded.is_err() {
+            return KeyState::Misfit;
         }
     }
-    Ok(KeyState::Ready)
+    KeyState::Ready
 }
 
 /// Whether a LIMIT lets the only row through. Otherwise the ordinary plan runs.
@@ -94,7 +98,7 @@ fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
         return Ok(None);
     }
     let entry = &plan.tables[get.table as usize];
-    match encode_key(entry, &get.key, params, &mut scratch.key)? {
+    match encode_key(&entry.def, 0, &get.key, params, &mut scratch.key) {
         KeyState::Misfit => return Ok(None),
         KeyState::NoRow => {
             consumer.begin(&plan.columns)?;
@@ -136,12 +140,10 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
     let (Some(in_place), [target]) = (&update.in_place, &update.targets[..]) else { return Err(internal("point update of no row")) };
     let mut key = std::mem::take(&mut scratch.key);
-    let state = encode_key(entry, &write.key, params, &mut key);
-    let outcome = match state {
-        Err(e) => Err(e),
-        Ok(KeyState::Misfit) => Ok(None),
-        Ok(KeyState::NoRow) => Ok(Some(Changes::default())),
-        Ok(KeyState::Ready) => {
+    let outcome = match encode_key(&entry.def, 0, &write.key, params, &mut key) {
+        KeyState::Misfit => Ok(None),
+        KeyState::NoRow => Ok(Some(Changes::default())),
+        KeyState::Ready => {
             let mut x = Exec::of_one_row(plan, params, session, context, scratch);
             let mode = x.context.sql_mode();
             x.lenient = !mode.is_strict();
@@ -167,7 +169,7 @@ fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
         return Ok(None);
     }
     let entry = &plan.tables[write.table as usize];
-    match encode_key(entry, &write.key, params, &mut scratch.key)? {
+    match encode_key(&entry.def, 0, &write.key, params, &mut scratch.key) {
         KeyState::Misfit => return Ok(None),
         KeyState::NoRow => return Ok(Some(Outcome::Changes(Changes::default()))),
         KeyState::Ready => {}

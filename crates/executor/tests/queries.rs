@@ -380,6 +380,59 @@ fn short_range_plans_answer_as_the_operators_do() {
     assert_eq!(rows.rows, [["4"]]);
 }
 
+/// A row by a unique key, as people log in, and the rows of a key that many have: whatever the values are, and the limits.
+#[test]
+fn lookups_answer_as_the_operators_do() {
+    let mut db = company();
+    let rows: Vec<String> = (10..400).map(|i| format!("({i},'n{i}',{},{}.50,1,NULL)", if i < 200 { 7 } else { i % 60 }, i % 3)).collect();
+    db.change(&format!("INSERT INTO emp VALUES {}", rows.join(",")));
+    db.change("UPDATE emp SET name = 'other', dept = 8 WHERE id = 12");
+    let numbers = |given: &[i64]| given.iter().copied().map(Value::Int).collect::<Vec<_>>();
+    let long = Value::from("x".repeat(5000).as_str());
+    let names =
+        [Value::from("ann"), "ANN".into(), "n12".into(), "other".into(), "".into(), "nobody".into(), long, Value::Null, Value::Int(3)];
+    let depts = [
+        numbers(&[7, 8, 59, 1, 99, i64::MAX, i64::MIN]),
+        vec![Value::Null, "7".into(), "7x".into(), Value::UInt(u64::MAX), Value::Double(7.0), Value::Double(7.5)],
+    ]
+    .concat();
+    let by_dept_and_salary =
+        [numbers(&[7, 1]), vec![Value::Int(7), Value::Null], vec![Value::Int(7), "1.5".into()], vec![Value::Int(7), "1.505".into()]];
+    let one = |values: &[Value]| values.iter().map(|value| vec![value.clone()]).collect::<Vec<_>>();
+    for (shape, lists) in [
+        ("SELECT id, salary FROM emp WHERE name = ?", one(&names)),
+        ("SELECT name, id FROM emp WHERE name = ?", one(&names)),
+        ("SELECT COUNT(*), MAX(hired) FROM emp WHERE name = ?", one(&names)),
+        ("SELECT * FROM emp WHERE dept = ?", one(&depts)),
+        ("SELECT id, salary FROM emp WHERE dept = ?", one(&depts)),
+        ("SELECT COUNT(*), SUM(salary), MIN(id) FROM emp WHERE dept = ?", one(&depts)),
+        ("SELECT name FROM emp WHERE dept = ? ORDER BY name", one(&depts)),
+        ("SELECT id, name FROM emp WHERE dept = ? AND salary = ?", by_dept_and_salary.to_vec()),
+    ] {
+        for limit in ["", " LIMIT 1", " LIMIT 0", " LIMIT 1, 2", " LIMIT 150, 10", " LIMIT 500, 10"] {
+            let sql = format!("{shape}{limit}");
+            let mut plan = db.plan(&sql, &[]).expect("a plan");
+            let is_lookup = format!("{:?}", plan.short).contains("key: Some(WantedKey");
+            assert!(is_lookup || shape.contains("COUNT") && !limit.is_empty() || limit == " LIMIT 0", "{sql}: {:?}", plan.short);
+            let by_short: Vec<_> = lists.iter().map(|params| db.run_plan(&plan, params).expect("rows")).collect();
+            plan.short = None;
+            for (params, by_short) in lists.iter().zip(by_short) {
+                let by_operators = db.run_plan(&plan, params).expect("rows");
+                assert_eq!((by_short.0, by_short.1.rows), (by_operators.0, by_operators.1.rows), "{sql} {params:?}");
+            }
+        }
+    }
+    check(
+        &mut db,
+        &[
+            ("SELECT id FROM emp WHERE name = 'OTHER' LIMIT 1", "12"),
+            ("SELECT id FROM emp WHERE name = 'n12' LIMIT 1", ""),
+            ("SELECT COUNT(*) FROM emp WHERE dept = 7", "192"),
+            ("SELECT id FROM emp WHERE dept = 7 AND salary = 1.5 LIMIT 60, 2", "190, 193"),
+        ],
+    );
+}
+
 /// An hour after 00:30 UTC the clocks of Berlin show half past two once more.
 #[test]
 fn instants_that_clocks_show_alike_are_two() {

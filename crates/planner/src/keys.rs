@@ -5,7 +5,7 @@ mod instants;
 mod interval;
 mod whole;
 
-pub use fit::{Fit, fit};
+pub use fit::{Fit, fit, holds_text};
 pub(crate) use instants::local_time;
 pub use interval::like_prefix;
 pub(crate) use interval::pieces;

@@ -8,6 +8,7 @@ use crate::plan::{
     Access, Aggregate, AggregateKind, Body, InsertSource, Interval, LimitSpec, LockMode, Node, Plan, Points, PrefixRange, Query, RangeSpec,
     SortKey, TableNode,
 };
+use catalog::IndexDef;
 use record::{KeyPart, KeyRestore};
 use types::TypeKind;
 
@@ -39,7 +40,7 @@ impl ShortPlan {
         match self {
             ShortPlan::PointGet(_) | ShortPlan::MultiPointGet(_) => true,
             ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_) | ShortPlan::Insert => true,
-            ShortPlan::Range(range) => range.index == 0,
+            ShortPlan::Range(range) => range.index == 0 || range.is_of_one_row(),
             ShortPlan::SortedRange(sorted) => sorted.range.index == 0,
             ShortPlan::RangeAggregate(aggregate) => aggregate.range.index == 0,
         }
@@ -84,6 +85,8 @@ pub struct ShortRange {
     pub index: u32,
     /// Ranges.
     pub spec: RangeSpec,
+    /// What they are when they are all rows of one key of a secondary index, read forward and without locks.
+    pub key: Option<WantedKey>,
     /// Descending.
     pub backward: bool,
     /// Locking.
@@ -95,6 +98,23 @@ pub struct ShortRange {
     pub cover: Option<KeyRestore>,
     /// Rows to emit: constants and parameters.
     pub limit: Option<LimitSpec>,
+}
+
+impl ShortRange {
+    /// Whether it finds one row at most, by a unique key, and locks nothing.
+    #[inline]
+    pub fn is_of_one_row(&self) -> bool {
+        self.key.as_ref().is_some_and(|key| key.is_unique)
+    }
+}
+
+/// Constants and parameters that the leading parts of a secondary index equal.
+#[derive(Debug)]
+pub struct WantedKey {
+    /// One for each part.
+    pub values: Vec<Expr>,
+    /// They are all parts of a unique index.
+    pub is_unique: bool,
 }
 
 /// A read of index ranges that is sorted as the rows are stored.
@@ -240,7 +260,10 @@ fn short_range(
     if t.keep_key.is_some() || !t.filter_is_ranges || !is_of_values(spec) || !limit.is_none_or(limit_stands_ready) {
         return None;
     }
-    let storage = &plan.tables[t.table as usize].storage;
+    let entry = &plan.tables[t.table as usize];
+    let is_plain = *index != 0 && t.lock == LockMode::None && !backward;
+    let key = is_plain.then(|| wanted_key(&entry.def.indexes[*index as usize], spec)).flatten();
+    let storage = &entry.storage;
     let cover = (*index != 0 && t.lock == LockMode::None)
         .then(|| columns.iter().chain(read).map(|column| *column as usize))
         .and_then(|needed| KeyRestore::new(storage.layout(), &storage.indexes[*index as usize].full_parts, needed));
@@ -248,6 +271,7 @@ fn short_range(
         table: t.table,
         index: *index,
         spec: spec.clone(),
+        key,
         backward: *backward,
         lock: t.lock,
         columns,
@@ -302,17 +326,28 @@ fn sorted(plan: &Plan, q: &Query, input: &Node, keys: &[SortKey], limit: Option<
 /// The key of a node that reads one row by its whole primary key and tests nothing else.
 fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
     let Access::Index { index: 0, ranges: Some(spec), unique: true, .. } = &t.access else { return None };
-    let [only] = spec.any.as_slice() else { return None };
+    let key = values_equalled(spec)?;
     let parts = &plan.tables[t.table as usize].def.indexes[0].parts;
-    if only.interval.is_some() || only.points.len() != parts.len() {
-        return None;
-    }
-    let mut key = Vec::with_capacity(parts.len());
-    for points in &only.points {
-        let [value] = &**points else { return None };
-        key.push(value.clone());
-    }
-    (t.filter_is_ranges && is_of_values(spec)).then_some(key)
+    (key.len() == parts.len() && t.filter_is_ranges && is_of_values(spec)).then_some(key)
+}
+
+/// The key of a secondary index that ranges are all of. (Not of parts that hold the beginnings of strings only.)
+fn wanted_key(index: &IndexDef, spec: &RangeSpec) -> Option<WantedKey> {
+    let values = values_equalled(spec)?;
+    let parts = index.parts.get(..values.len())?;
+    let is_unique = index.unique && parts.len() == index.parts.len();
+    let has_whole_values = !parts.is_empty() && parts.iter().all(|part| part.prefix_chars.is_none());
+    has_whole_values.then_some(WantedKey { values, is_unique })
+}
+
+/// The value that each part equals, where ranges say that and no more.
+fn values_equalled(spec: &RangeSpec) -> Option<Vec<Expr>> {
+    let [PrefixRange { points, interval: None }] = spec.any.as_slice() else { return None };
+    let only = |points: &Points| match &**points {
+        [value] => Some(value.clone()),
+        _ => None,
+    };
+    points.iter().map(only).collect()
 }
 
 /// A change of the row that a node reads, if it is one by its whole primary key.

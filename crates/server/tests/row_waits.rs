@@ -233,6 +233,46 @@ fn statements_of_one_row_wait_without_threads() {
     }
 }
 
+/// Whoever prepares a statement for one run, as web pages do: also where its plan is made at that run, since it rests on what is bound. Behind SQL's EXECUTE something else may follow, and it waits on its thread.
+#[test]
+fn first_runs_of_prepared_statements_wait_without_threads() {
+    let server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    run_all(&mut watcher, &[NAMED, "INSERT INTO u VALUES (1, 'one', 1), (2, 'two', 1)"]);
+    for (sql, adds) in [
+        ("UPDATE u SET v = v + ? WHERE name = 'one' AND v < 100", 1),
+        ("UPDATE u SET v = v + ? WHERE id = 1 AND v BETWEEN 0 AND 100 AND name LIKE 'o%'", 1),
+        ("UPDATE u FORCE INDEX (name) SET v = v + ? WHERE name BETWEEN 'one' AND 'onf' /* on its thread */", 1),
+    ] {
+        // The second finds the first one's plan.
+        for _ in 0..2 {
+            run_all(&mut watcher, &["UPDATE u SET v = 1"]);
+            run_all(&mut holder, &["BEGIN", "UPDATE u SET v = v + 10 WHERE id = 1"]);
+            let mut waits = connect(&server);
+            until_parked(&mut watcher);
+            std::thread::scope(|scope| {
+                let client = client(scope, || waits.exec_drop(sql, (1,)).map(|()| waits.affected_rows()));
+                until_one_waits(&mut watcher, sql);
+                run_all(&mut holder, &["COMMIT"]);
+                assert_eq!(client.join().expect("no panic").expect(sql), 1, "{sql}");
+            });
+            let shown: Option<u32> = watcher.query_first("SELECT v FROM u WHERE id = 1").expect("an answer");
+            assert_eq!(shown, Some(11 + adds), "{sql}");
+        }
+    }
+    run_all(&mut holder, &["BEGIN", "UPDATE u SET v = 1 WHERE id = 1"]);
+    let mut waits = connect(&server);
+    run_all(&mut waits, &["PREPARE s FROM 'UPDATE u SET v = v + 1 WHERE id = 1'"]);
+    until_parked(&mut watcher);
+    std::thread::scope(|scope| {
+        let client = client(scope, || waits.query_drop("EXECUTE s"));
+        until_one_waits(&mut watcher, "EXECUTE s /* on its thread */");
+        run_all(&mut holder, &["COMMIT"]);
+        client.join().expect("no panic").expect("in the end");
+    });
+    assert_eq!(watcher.query_first::<u32, _>("SELECT v FROM u WHERE id = 1").expect("an answer"), Some(2));
+}
+
 /// Two who wait for each other, both without threads: one is the victim, and the other goes on.
 #[test]
 fn a_deadlock_of_two_that_wait_without_threads_is_broken() {

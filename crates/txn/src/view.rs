@@ -66,6 +66,12 @@ impl ReadView {
         last.0 < self.low || self.sees_recent_to(last.0)
     }
 
+    /// The same by the low mark alone, which may lag, and of a snapshot only: a view that sees all sees what is not finished, too.
+    #[inline]
+    pub fn sees_finished_to(&self, last: TxnId) -> bool {
+        last.0 < self.low && self.high != u64::MAX
+    }
+
     fn sees_recent_to(&self, last: u64) -> bool {
         last - self.low < LAG_MAX && (self.low..=last).all(|id| self.sees_recent(id))
     }

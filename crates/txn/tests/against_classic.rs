@@ -86,6 +86,7 @@ impl Pair {
         let first = (view.low().0.max(1)..view.high().0).take(32).find(unseen).unwrap_or(view.high().0);
         assert!(first < view.low().0.max(1) + 32 && unseen(&first), "the low mark lags: {first} in {view:?}");
         assert!(view.sees_all_to(TxnId(first - 1)) && !view.sees_all_to(TxnId(first)), "{first} in {view:?}");
+        assert!(!view.sees_finished_to(view.low()) && (view.low().0 == 0 || view.sees_finished_to(TxnId(view.low().0 - 1))), "{view:?}");
     }
 
     /// Ids about which views are asked.
@@ -324,7 +325,7 @@ fn read_uncommitted_sees_all() {
     assert!(!view.sees(TxnId(1), TxnId::NONE), "not opened yet");
     let id = system.allocate_id();
     view.see_all();
-    assert!(view.sees(id, TxnId::NONE) && view.sees_all_to(id));
+    assert!(view.sees(id, TxnId::NONE) && view.sees_all_to(id) && !view.sees_finished_to(id), "it has not finished");
     system.open_view(&mut view, &slot);
     assert!(!view.sees(id, TxnId::NONE) && !view.sees_all_to(id));
 }

@@ -143,6 +143,34 @@ fn lookups(client: &RefCell<Client>) {
     let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32 + 1], &[]);
     count_apart("secondary_lookup_prepared", 1000, execution, |_| client.borrow_mut().answer());
     client.borrow().succeeded("lookup");
+
+    // As somebody logs in.
+    people(&mut client.borrow_mut());
+    let mut random = Random::new(20);
+    let text = |_| client.borrow_mut().text(&format!("SELECT id, name FROM people WHERE email='{}' LIMIT 1", email(random.below(ROWS))));
+    count_apart("unique_lookup_text", 1000, text, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("unique lookup");
+
+    let statement = client.borrow_mut().prepare("SELECT id, name FROM people WHERE email=?");
+    let mut random = Random::new(21);
+    let execution = |_| client.borrow_mut().execution(statement, &[], &[&email(random.below(ROWS))]);
+    count_apart("unique_lookup_prepared", 1000, execution, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("unique lookup");
+}
+
+fn people(client: &mut Client) {
+    client.run(
+        "CREATE TABLE people (id INT NOT NULL PRIMARY KEY, email VARCHAR(100) NOT NULL, name VARCHAR(100) NOT NULL, UNIQUE KEY (email))",
+    );
+    for first in (0..ROWS).step_by(100) {
+        let rows: Vec<String> = (first..first + 100).map(|n| format!("({n},'{}','Name {n:05}')", email(n))).collect();
+        client.run(&format!("INSERT INTO people VALUES {}", rows.join(",")));
+    }
+}
+
+/// An address, so long as they are.
+fn email(n: u64) -> String {
+    format!("{:08x}{n:05}@example.com", n.wrapping_mul(2_654_435_761) as u32)
 }
 
 /// What a row of a scan costs, without and with its way into the reply.

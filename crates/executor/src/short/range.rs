@@ -6,9 +6,9 @@ use crate::exec::Exec;
 use crate::execute::Outcome;
 use crate::run::Result;
 use crate::scan::read_mode;
-use crate::short::{ShortRun, operand};
+use crate::short::{KeyState, ShortRun, encode_key, operand};
 use catalog::TableEntry;
-use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Step, WantedKeys};
+use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Scan, Step, WantedKeys};
 use planner::expr::Expr;
 use planner::keys::{self, BoundValues};
 use planner::plan::{Body, LimitSpec, LockMode, Node, Plan};
@@ -38,8 +38,31 @@ impl BoundValues for Operands<'_> {
     }
 }
 
-/// The key ranges, in the order of the read; `None` when they would hold more than the condition allows.
-pub(crate) fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value], zone: &dyn LocalTime) -> Option<Vec<KeyRange>> {
+/// What a read of ranges finds its rows by.
+pub(crate) enum Bounds<'k> {
+    /// A key of a secondary index, or its beginning.
+    Key(&'k [u8]),
+    /// Ranges in the order of the read.
+    Ranges(Vec<KeyRange>),
+}
+
+/// What bounds a read, where it holds no more than the condition allows; else `None`. A key goes to `key`.
+pub(crate) fn exact_bounds<'k>(range: &ShortRange, run: &ShortRun<'_>, key: &'k mut Vec<u8>) -> Option<Bounds<'k>> {
+    if let Some(wanted) = &range.key
+        && run.session.plain_read() == Read::Snapshot
+    {
+        let def = &run.plan.tables[range.table as usize].def;
+        match encode_key(def, range.index as usize, &wanted.values, run.params, key) {
+            KeyState::Ready => return Some(Bounds::Key(key)),
+            KeyState::NoRow => return Some(Bounds::Ranges(Vec::new())),
+            // A time, for one, which only ranges know how to bring to a time zone.
+            KeyState::Misfit => {}
+        }
+    }
+    exact_ranges(range, run.plan, run.params, &*run.context).map(Bounds::Ranges)
+}
+
+fn exact_ranges(range: &ShortRange, plan: &Plan, params: &[Value], zone: &dyn LocalTime) -> Option<Vec<KeyRange>> {
     let def = &plan.tables[range.table as usize].def;
     let found = keys::key_ranges(def, range.index as usize, &range.spec, &mut Operands { params, zone })?;
     let mut ranges = found.exact.then_some(found.ranges)?;
@@ -61,43 +84,79 @@ pub(crate) fn limits(limit: Option<&LimitSpec>, params: &[Value]) -> Result<(u64
 }
 
 /// Calls `f` with each row, under its page's latch. Every few hundred rows, and when `f` asks for it, the page is left and `between` is called: to
-/// send what has piled up, if `f` asked (then its argument is true), and to look at the cancel flag.
+/// send what has piled up, if `f` asked (then its argument is true), and to look at the cancel flag. No more than `wanted` rows need be looked for.
 pub(crate) fn for_each_row(
     range: &ShortRange,
-    ranges: Vec<KeyRange>,
+    bounds: Bounds<'_>,
+    wanted: u64,
     plan: &Plan,
     session: &mut engine::Session,
     mut between: impl FnMut(bool) -> Result<()>,
     mut f: impl FnMut(RowRef<'_>, RowKey<'_>) -> Result<Next>,
 ) -> Result<()> {
     let table = &plan.tables[range.table as usize].storage;
+    let ranges = match bounds {
+        Bounds::Key(key) => {
+            let mut lookup = session.look_up(table, range.index as usize, key, wanted, range.cover.as_ref())?;
+            while let Some(next) = lookup.next(&mut f)? {
+                match next? {
+                    Next::Row => {}
+                    Next::Pause => between(true)?,
+                    Next::Stop => {
+                        lookup.count(false);
+                        return Ok(());
+                    }
+                }
+            }
+            lookup.count(true);
+            if lookup.has_rest()
+                && let Some(rest) = lookup.into_rest()
+            {
+                show_rows(session.resume(rest), range, &mut between, &mut f)?;
+            }
+            return Ok(());
+        }
+        Bounds::Ranges(ranges) => ranges,
+    };
     let direction = if range.backward { Direction::Backward } else { Direction::Forward };
     for r in ranges {
         let read = if range.lock == LockMode::None { session.plain_read() } else { read_mode(range.lock) };
-        let mut scan = session.scan(table, range.index as usize, r, direction, read)?;
-        loop {
-            let mut in_round = 0;
-            let mut outcome = Ok(Next::Row);
-            let visit = |row: RowRef<'_>, key: RowKey<'_>| {
-                in_round += 1;
-                match f(row, key) {
-                    Ok(Next::Row) if in_round < ROUND_ROWS => Step::Continue,
-                    other => {
-                        outcome = other;
-                        Step::Stop
-                    }
-                }
-            };
-            let more = scan.for_each_with(range.cover.as_ref(), visit)?;
-            scan.count(in_round as usize, !more);
-            match outcome? {
-                Next::Stop => return Ok(()),
-                _ if !more => break,
-                next => between(next == Next::Pause)?,
-            }
+        let scan = session.scan(table, range.index as usize, r, direction, read)?;
+        if show_rows(scan, range, &mut between, &mut f)? == Next::Stop {
+            break;
         }
     }
     Ok(())
+}
+
+/// Shows `f` the rows of one scan, for [`for_each_row`].
+fn show_rows(
+    mut scan: Scan<'_>,
+    range: &ShortRange,
+    between: &mut impl FnMut(bool) -> Result<()>,
+    f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Result<Next>,
+) -> Result<Next> {
+    loop {
+        let mut in_round = 0;
+        let mut outcome = Ok(Next::Row);
+        let visit = |row: RowRef<'_>, key: RowKey<'_>| {
+            in_round += 1;
+            match f(row, key) {
+                Ok(Next::Row) if in_round < ROUND_ROWS => Step::Continue,
+                other => {
+                    outcome = other;
+                    Step::Stop
+                }
+            }
+        };
+        let more = scan.for_each_with(range.cover.as_ref(), visit)?;
+        scan.count(in_round as usize, !more);
+        match outcome? {
+            Next::Stop => return Ok(Next::Stop),
+            _ if !more => return Ok(Next::Row),
+            next => between(next == Next::Pause)?,
+        }
+    }
 }
 
 /// What a reader of rows wants next.
@@ -153,8 +212,9 @@ pub(crate) fn points(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Out
 /// Rows from the page to the wire.
 #[inline(never)]
 pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
-    let ShortRun { plan, params, session, context, consumer, .. } = run;
-    let Some(ranges) = exact_ranges(range, plan, params, &*context) else { return Ok(None) };
+    let mut key = std::mem::take(&mut run.scratch.key);
+    let Some(bounds) = exact_bounds(range, &run, &mut key) else { return Ok(None) };
+    let ShortRun { plan, params, session, context, scratch, consumer } = run;
     let (skipped, left) = limits(range.limit.as_ref(), params)?;
     let mut offset = skipped;
     consumer.begin(&plan.columns)?;
@@ -169,7 +229,8 @@ pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outc
         }
         if context.is_cancelled() { Err(Error::Sql(context.cancel_error())) } else { Ok(()) }
     };
-    for_each_row(range, ranges, plan, session, between, |row, _| {
+    let wanted = skipped.saturating_add(left);
+    for_each_row(range, bounds, wanted, plan, session, between, |row, _| {
         if offset > 0 {
             offset -= 1;
             return Ok(Next::Row);
@@ -184,6 +245,7 @@ pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outc
             Next::Row
         })
     })?;
+    scratch.key = key;
     // What OFFSET passes over counts as found.
     Ok(Some(Outcome::Rows { count: count + skipped - offset }))
 }
@@ -191,12 +253,14 @@ pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outc
 /// Aggregates of columns.
 #[inline(never)]
 pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let mut key = std::mem::take(&mut run.scratch.key);
+    let Some(bounds) = exact_bounds(&aggregate.range, &run, &mut key) else { return Ok(None) };
     let ShortRun { plan, params, session, context, scratch, consumer } = run;
-    let Some(ranges) = exact_ranges(&aggregate.range, plan, params, &*context) else { return Ok(None) };
     let Body::Query(query) = &plan.body else { return Err(internal("aggregates without a query")) };
     let Node::Group(group) = &query.root else { return Err(internal("aggregates without a group")) };
     let storage = &plan.tables[aggregate.range.table as usize].storage;
-    if ranges.iter().any(|range| *range == KeyRange::all()) && storage.rows_estimate() >= LONG_ROWS {
+    let is_whole = matches!(&bounds, Bounds::Ranges(ranges) if ranges.iter().any(|range| *range == KeyRange::all()));
+    if is_whole && storage.rows_estimate() >= LONG_ROWS {
         // All rows of a table that has many: by columns.
         return Ok(None);
     }
@@ -207,7 +271,8 @@ pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result
     let mut space = Vec::new();
     for_each_row(
         &aggregate.range,
-        ranges,
+        bounds,
+        u64::MAX,
         plan,
         session,
         |_| x.borrow().check_cancel(),
@@ -230,5 +295,6 @@ pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result
     consumer.begin(&plan.columns)?;
     consumer.row(&values)?;
     x.finish(scratch);
+    scratch.key = key;
     Ok(Some(Outcome::Rows { count: 1 }))
 }

@@ -8,7 +8,7 @@ use crate::errors::Error;
 use crate::execute::Outcome;
 use crate::run::Result;
 use crate::short::ShortRun;
-use crate::short::range::{Next, exact_ranges, for_each_row, limits};
+use crate::short::range::{Next, exact_bounds, for_each_row, limits};
 use catalog::TableEntry;
 use engine::RowBatch;
 use planner::short::SortedRange;
@@ -41,16 +41,17 @@ pub(crate) struct SortBuffers {
 /// Runs the plan; `None` when the ordinary plan must.
 #[inline(never)]
 pub(crate) fn run(sorted: &SortedRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
-    let ShortRun { plan, params, session, context, scratch, consumer } = run;
     let range = &sorted.range;
-    let Some(ranges) = exact_ranges(range, plan, params, &*context) else { return Ok(None) };
+    let mut key = std::mem::take(&mut run.scratch.key);
+    let Some(bounds) = exact_bounds(range, &run, &mut key) else { return Ok(None) };
+    let ShortRun { plan, params, session, context, scratch, consumer } = run;
     let (offset, count) = limits(range.limit.as_ref(), params)?;
     let entry = &plan.tables[range.table as usize];
     let mut buffers = std::mem::take(&mut scratch.sort);
     buffers.rows.clear();
     let rows = &mut buffers.rows;
     let check_cancel = |_| if context.is_cancelled() { Err(Error::Sql(context.cancel_error())) } else { Ok(()) };
-    for_each_row(range, ranges, plan, session, check_cancel, |row, _| {
+    for_each_row(range, bounds, u64::MAX, plan, session, check_cancel, |row, _| {
         rows.push_row(row);
         Ok(if rows.bytes() > BYTES_MAX { Next::Stop } else { Next::Row })
     })?;
@@ -73,6 +74,7 @@ pub(crate) fn run(sorted: &SortedRange, run: ShortRun<'_>) -> Result<Option<Outc
     if buffers.rows.bytes() <= BYTES_KEPT {
         scratch.sort = buffers;
     }
+    scratch.key = key;
     Ok(Some(Outcome::Rows { count: sent + passed_over }))
 }
 

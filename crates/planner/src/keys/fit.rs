@@ -18,6 +18,13 @@ pub enum Fit {
     Unusable,
 }
 
+/// Whether a column is one of text, with which [`fit`] leaves strings as they are.
+#[inline]
+pub fn holds_text(ty: &ColumnType) -> bool {
+    use TypeKind as K;
+    matches!(ty.kind, K::Char | K::VarChar | K::TinyText | K::Text | K::MediumText | K::LongText)
+}
+
 /// Brings a value to a column's type without changing how it compares.
 pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
     use TypeKind as K;
@@ -27,7 +34,7 @@ pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
         K::Bit => fit_bits(ty, value),
         K::Enum => fit_member(ty, value),
         K::Set => fit_members(ty, value),
-        K::Char | K::VarChar | K::TinyText | K::Text | K::MediumText | K::LongText => match value {
+        _ if holds_text(ty) => match value {
             Value::Bytes(_) => Fit::Exact(value.clone()),
             _ => Fit::Unusable,
         },

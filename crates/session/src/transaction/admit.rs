@@ -22,6 +22,7 @@ const BRIEF_ROWS_MAX: usize = 8;
 pub(crate) fn work_of(plan: &Plan) -> Work {
     let brief = match &plan.short {
         Some(ShortPlan::PointGet(_) | ShortPlan::PointUpdate(_) | ShortPlan::PointDelete(_)) => true,
+        Some(ShortPlan::Range(range)) => range.is_of_one_row(),
         Some(ShortPlan::Insert) => {
             matches!(&plan.body, Body::Insert(insert) if matches!(&insert.source, InsertSource::Values(rows) if rows.len() <= BRIEF_ROWS_MAX))
         }
