@@ -82,7 +82,6 @@ struct Taking<'t> {
 impl Session {
     /// The rows that this session's snapshot has with `key`, which leading parts of a secondary index equal, none of them NULL. (Of a unique index that are all parts of a unique key, which has one row.)
     /// No more than `wanted` are asked for. With `restore` rows may be made of their entries, as those of [`Scan::for_each_covered`](crate::Scan::for_each_covered).
-    #[inline]
     pub fn look_up<'s>(
         &'s mut self,
         table: &'s Arc<Table>,
@@ -183,47 +182,55 @@ impl Lookup<'_> {
     /// Calls `f` with the next row; `None` when there is none.
     #[inline]
     pub fn next<R>(&mut self, f: impl FnOnce(RowRef<'_>, RowKey<'_>) -> R) -> Result<Option<R>> {
+        let (mut f, mut shown) = (Some(f), None);
+        self.show_next(&mut |row, key| shown = f.take().map(|f| f(row, key)))?;
+        Ok(shown)
+    }
+
+    /// Not for each caller anew: the way down the tree is long, and who has it twice has it inlined nowhere.
+    fn show_next(&mut self, f: &mut dyn FnMut(RowRef<'_>, RowKey<'_>)) -> Result<()> {
         let Lookup { session, table, index_no, restore, rows_ahead, next, .. } = self;
         let Session { engine, view, running, buffers, .. } = &mut **session;
         let Buffers { keys, entries, asked, row: restored } = &mut buffers.lookup;
-        let mut f = Some(f);
         while let Some(entry) = entries.get(*next).copied() {
             let [start, middle, end] = [entry.start, entry.primary_key, entry.end].map(|at| at as usize);
             let primary_key = &keys[middle..end];
-            let shown = match restore {
+            let is_shown = match restore {
                 Some(restore) if entry.settled => {
                     let row = restore
                         .row(&keys[start..end], restored)
                         .map_err(|_| Error::corrupt("secondary key that is not made of its parts"))?;
-                    f.take().map(|f| f(row, RowKey::Whole(primary_key)))
+                    f(row, RowKey::Whole(primary_key));
+                    true
                 }
                 _ => {
                     let primary_key_of = |no: usize| entries.get(no).map(|entry| &keys[entry.primary_key as usize..entry.end as usize]);
                     rows_ahead.keep(&table.primary().tree, *next, primary_key_of);
-                    let show = |row: RowRef<'_>| -> Result<Option<R>> {
+                    let show = |row: RowRef<'_>| -> Result<bool> {
                         if !entry.settled {
                             asked.clear();
                             record::key::encode_columns(row, &table.indexes[*index_no].parts, asked)
                                 .map_err(|_| Error::corrupt("row that its layout cannot read"))?;
                             if *asked != keys[start..middle] {
-                                return Ok(None);
+                                return Ok(false);
                             }
                         }
-                        Ok(f.take().map(|f| f(row, RowKey::Whole(primary_key))))
+                        f(row, RowKey::Whole(primary_key));
+                        Ok(true)
                     };
-                    get_visible(engine, view, running.id, &mut buffers.version, table, primary_key, show)?.transpose()?.flatten()
+                    get_visible(engine, view, running.id, &mut buffers.version, table, primary_key, show)?.transpose()?.unwrap_or(false)
                 }
             };
             *next += 1;
-            if shown.is_some() {
+            if is_shown {
                 if self.is_of_one {
                     *next = entries.len();
                 }
                 self.shown += 1;
-                return Ok(shown);
+                return Ok(());
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Whether entries were left for a scan ([`Lookup::into_rest`]).
