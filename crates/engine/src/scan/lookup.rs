@@ -233,12 +233,6 @@ impl Lookup<'_> {
         Ok(())
     }
 
-    /// Whether entries were left for a scan ([`Lookup::into_rest`]).
-    #[inline]
-    pub fn has_rest(&self) -> bool {
-        self.has_more
-    }
-
     /// Counts what was shown ([`Scan::count`](crate::Scan::count)); `ended` where the caller has seen that there is no more.
     pub fn count(&self, ended: bool) {
         let counts = &*self.session.handler_counts;
@@ -251,9 +245,15 @@ impl Lookup<'_> {
     }
 
     /// A scan of what lies behind the entries that were taken, if the key has more. It was counted as begun.
+    #[inline]
     pub fn into_rest(self) -> Option<ScanState> {
+        if self.has_more { self.rest() } else { None }
+    }
+
+    #[cold]
+    fn rest(self) -> Option<ScanState> {
         let Buffers { keys, entries, .. } = &self.session.buffers.lookup;
-        let last = entries.last().filter(|_| self.has_more)?;
+        let last = entries.last()?;
         let after = keys[last.start as usize..last.end as usize].to_vec();
         Some(ScanState {
             table: Arc::clone(self.table),

@@ -8,7 +8,7 @@ use crate::run::Result;
 use crate::scan::read_mode;
 use crate::short::{KeyState, ShortRun, encode_key, operand};
 use catalog::TableEntry;
-use engine::{Direction, HandlerCall, KeyRange, Read, RowKey, Scan, Step, WantedKeys};
+use engine::{Direction, HandlerCall, KeyRange, Lookup, Read, RowKey, Scan, ScanState, Step, WantedKeys};
 use planner::expr::Expr;
 use planner::keys::{self, BoundValues};
 use planner::plan::{Body, LimitSpec, LockMode, Node, Plan};
@@ -96,27 +96,14 @@ pub(crate) fn for_each_row(
 ) -> Result<()> {
     let table = &plan.tables[range.table as usize].storage;
     let ranges = match bounds {
+        Bounds::Ranges(ranges) => ranges,
         Bounds::Key(key) => {
-            let mut lookup = session.look_up(table, range.index as usize, key, wanted, range.cover.as_ref())?;
-            while let Some(next) = lookup.next(&mut f)? {
-                match next? {
-                    Next::Row => {}
-                    Next::Pause => between(true)?,
-                    Next::Stop => {
-                        lookup.count(false);
-                        return Ok(());
-                    }
-                }
-            }
-            lookup.count(true);
-            if lookup.has_rest()
-                && let Some(rest) = lookup.into_rest()
-            {
+            let lookup = session.look_up(table, range.index as usize, key, wanted, range.cover.as_ref())?;
+            if let Some(rest) = show_found(lookup, &mut between, &mut f)? {
                 show_rows(session.resume(rest), range, &mut between, &mut f)?;
             }
             return Ok(());
         }
-        Bounds::Ranges(ranges) => ranges,
     };
     let direction = if range.backward { Direction::Backward } else { Direction::Forward };
     for r in ranges {
@@ -127,6 +114,27 @@ pub(crate) fn for_each_row(
         }
     }
     Ok(())
+}
+
+/// Shows `f` the rows of one key, for [`for_each_row`]; a scan for the rest of them, if the key has very many and `f` wants them.
+#[inline]
+fn show_found(
+    mut lookup: Lookup<'_>,
+    between: &mut impl FnMut(bool) -> Result<()>,
+    f: &mut impl FnMut(RowRef<'_>, RowKey<'_>) -> Result<Next>,
+) -> Result<Option<ScanState>> {
+    while let Some(next) = lookup.next(&mut *f)? {
+        match next? {
+            Next::Row => {}
+            Next::Pause => between(true)?,
+            Next::Stop => {
+                lookup.count(false);
+                return Ok(None);
+            }
+        }
+    }
+    lookup.count(true);
+    Ok(lookup.into_rest())
 }
 
 /// Shows `f` the rows of one scan, for [`for_each_row`].
