@@ -99,6 +99,10 @@ pub enum WorkloadName {
     Joins,
     /// Jobs put in and taken out with SELECT … FOR UPDATE SKIP LOCKED
     Queue,
+    /// One row by an e-mail address, a unique key beside the primary one
+    LookupUnique,
+    /// The ten rows of one key of an index
+    LookupKey,
 }
 
 impl WorkloadName {
@@ -317,6 +321,10 @@ impl Work {
             WorkloadName::BulkInsert | WorkloadName::LoadData => set("batch-rows", self.batch_rows().to_string()),
             WorkloadName::Joins => set("join-rows", size.join_rows.to_string()),
             WorkloadName::Queue => set("jobs", size.jobs.to_string()),
+            WorkloadName::LookupUnique | WorkloadName::LookupKey => {
+                set("table-size", size.table_size.to_string());
+                set("keys", self.keys.to_string());
+            }
             _ => {
                 set("tables", size.tables.to_string());
                 set("table-size", size.table_size.to_string());

@@ -182,6 +182,27 @@ fn each_insert_and_each_file_is_there_whole() {
 }
 
 #[test]
+fn people_are_found_by_their_keys() {
+    let server = server();
+    // The last team has five.
+    let size = ["--table-size", "505"];
+    prepare(&server, "lookup_unique", &size);
+    for workload in ["lookup_unique", "lookup_key"] {
+        let measured = run(&server, workload, &[&size[..], &["-c", "4"]].concat());
+        assert!(measured.tally.acknowledged[0] > 0);
+        check(&server, workload, &size);
+    }
+    // Most of them are gone: that is told.
+    connect(&server).query_drop("DELETE FROM people WHERE id > 3 AND id < 505").expect("a change");
+    for workload in ["lookup_unique", "lookup_key"] {
+        let command = command(&server, workload, &[&size[..], &["-c", "4"]].concat());
+        let measured = run::run(&command.options(4)).expect("a run");
+        let verdict = measured.verdict.as_deref().unwrap_or_default();
+        assert!(verdict.starts_with("WRONG: ") && verdict.contains("'s key, not "), "{verdict}");
+    }
+}
+
+#[test]
 fn jobs_are_taken_once_and_snapshots_stay() {
     let server = server();
     prepare(&server, "queue", &["--jobs", "30"]);

@@ -2,6 +2,7 @@
 
 mod bulk;
 mod joins;
+mod lookups;
 mod queue;
 mod readers;
 mod single;
@@ -17,6 +18,7 @@ use crate::random::Random;
 use crate::session::{Done, Failure, Session, Statement};
 use bulk::Bulk;
 use joins::Joins;
+use lookups::Lookups;
 use queue::Queue;
 use readers::Readers;
 use single::Single;
@@ -64,6 +66,8 @@ pub enum Workload {
     Joins(Joins),
     /// Jobs put and taken.
     Queue(Queue),
+    /// Rows by keys other than the primary.
+    Lookups(Lookups),
 }
 
 impl Workload {
@@ -77,6 +81,7 @@ impl Workload {
             WorkloadName::BulkInsert | WorkloadName::LoadData => Workload::Bulk(Bulk::new(options)),
             WorkloadName::Joins => Workload::Joins(Joins::new(options)),
             WorkloadName::Queue => Workload::Queue(Queue::new()),
+            WorkloadName::LookupUnique | WorkloadName::LookupKey => Workload::Lookups(Lookups::new(options)),
             _ => Workload::Sysbench(Sysbench::new(options)),
         }
     }
@@ -114,6 +119,7 @@ impl Workload {
             Workload::Bulk(it) => it.transaction(client).await,
             Workload::Joins(it) => it.transaction(client, kind).await,
             Workload::Queue(it) => it.transaction(client, kind).await,
+            Workload::Lookups(it) => it.transaction(client).await,
         }
     }
 
@@ -143,6 +149,7 @@ impl Workload {
             WorkloadName::BulkInsert | WorkloadName::LoadData => ("bulk_rows", None),
             WorkloadName::Joins => ("join_left", Some(("MAX(id)", size.join_rows, "join-rows"))),
             WorkloadName::Queue => ("queue_jobs", None),
+            WorkloadName::LookupUnique | WorkloadName::LookupKey => ("people", Some(("MAX(id)", size.table_size, "table-size"))),
             _ => (sbtest.as_str(), Some(("MAX(id)", size.table_size, "table-size"))),
         };
         let name = options.work.workload.name();
@@ -152,7 +159,7 @@ impl Workload {
         if let Some((_, count, option)) = wanted {
             let fits = match options.work.workload {
                 // What their counts are to be follows from the number of rows.
-                WorkloadName::Joins => found as u64 == count,
+                WorkloadName::Joins | WorkloadName::LookupUnique | WorkloadName::LookupKey => found as u64 == count,
                 WorkloadName::Tpcc | WorkloadName::Bank | WorkloadName::ReadMostly => found as u64 >= count,
                 // sysbench's workloads delete and insert rows: the last ones may be missing.
                 _ => found as u64 >= count - count / DELETED_SHARE,
@@ -220,6 +227,7 @@ pub fn prepare(options: &PrepareOptions) -> Result<(), String> {
         WorkloadName::BulkInsert | WorkloadName::LoadData => bulk::prepare(options),
         WorkloadName::Joins => joins::prepare(options),
         WorkloadName::Queue => queue::prepare(options),
+        WorkloadName::LookupUnique | WorkloadName::LookupKey => lookups::prepare(options),
         _ => sysbench::prepare(options),
     }
 }
@@ -236,6 +244,7 @@ pub fn check(options: &CheckOptions) -> Result<String, String> {
         WorkloadName::BulkInsert | WorkloadName::LoadData => tables::check(&mut control, &["bulk_rows"]),
         WorkloadName::Joins => tables::check(&mut control, &["join_left", "join_right", "join_big"]),
         WorkloadName::Queue => tables::check(&mut control, &["queue_jobs"]),
+        WorkloadName::LookupUnique | WorkloadName::LookupKey => tables::check(&mut control, &["people"]),
         _ => sysbench::check(&mut control, options.size.tables),
     }
 }
