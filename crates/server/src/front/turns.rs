@@ -486,13 +486,15 @@ impl<S: Service> Front<S> {
         }
         // Who holds something keeps what was lent to it; whose reply has waited is in the middle of a command.
         let mut is_new = guest.lent.is_none() && guest.reply.is_none();
-        if guest.lent.is_none() {
-            let mut lent = desk.lent.take().unwrap_or_else(|| self.lent[post].lock().pop().unwrap_or_default());
-            guest.exchange(&mut lent);
-            guest.lent = Some(lent);
-        }
         let mut waits = false;
         loop {
+            // Whose client has spoken before it was parked has laid down what it had. A statement that is left keeps its parameters and its place in the reply in what is lent, and goes on with that.
+            if guest.lent.is_none() {
+                debug_assert!(!matches!(guest.reply, Some(Unsent::Unwritten)), "a statement that was left has lost what was lent to it");
+                let mut lent = desk.lent.take().unwrap_or_else(|| self.lent[post].lock().pop().unwrap_or_default());
+                guest.exchange(&mut lent);
+                guest.lent = Some(lent);
+            }
             let next = self.command_loop(&mut guest, waits, true);
             if std::mem::take(&mut is_new) {
                 guest.turns.asks = guest.session.take_asked();
