@@ -6,6 +6,8 @@ use harness::{Server, code, run_all, until};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use numbers::connect;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -271,6 +273,65 @@ fn first_runs_of_prepared_statements_wait_without_threads() {
         client.join().expect("no panic").expect("in the end");
     });
     assert_eq!(watcher.query_first::<u32, _>("SELECT v FROM u WHERE id = 1").expect("an answer"), Some(2));
+}
+
+/// A packet: its sequence id and payload.
+fn read_packet(stream: &mut TcpStream) -> (u8, Vec<u8>) {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).expect("a header");
+    let [low, middle, high, sequence] = header;
+    let mut payload = vec![0; u32::from_le_bytes([low, middle, high, 0]) as usize];
+    stream.read_exact(&mut payload).expect("a payload");
+    (sequence, payload)
+}
+
+fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    let [low, middle, high, _] = (payload.len() as u32).to_le_bytes();
+    [&[low, middle, high, sequence], payload].concat()
+}
+
+/// A client that need not wait for a reply before it sends the next command, in the database `d`.
+fn hasty_client(server: &Server) -> TcpStream {
+    const PROTOCOL_41_WITH_DATABASE: u32 = 0x0008_8208;
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).expect("a connection");
+    read_packet(&mut stream);
+    let head = [&PROTOCOL_41_WITH_DATABASE.to_le_bytes()[..], &(1u32 << 24).to_le_bytes(), &[45], &[0; 23]].concat();
+    stream.write_all(&packet(1, &[&head[..], b"root\0\0d\0caching_sha2_password\0"].concat())).expect("sent");
+    while read_packet(&mut stream).1[0] != 0 {}
+    stream
+}
+
+/// Whose client has sent the next statement before its session is parked keeps this thread, though it has laid down what was lent to it. A statement that then waits for a row has its
+/// parameters in what it has, and goes on with those.
+#[test]
+fn who_has_spoken_before_it_is_parked_keeps_its_parameters() {
+    let server = server();
+    let (mut watcher, mut holder, mut locks) = (connect(&server), connect(&server), connect(&server));
+    run_all(&mut watcher, &[NAMED, "INSERT INTO u VALUES (1, 'one', 1)"]);
+    let mut hasty = hasty_client(&server);
+    for round in 0..20 {
+        until_parked(&mut watcher);
+        run_all(&mut watcher, &["UPDATE n SET v = 1"]);
+        run_all(&mut holder, &["BEGIN", "UPDATE n SET v = 2 WHERE id = 1"]);
+        run_all(&mut locks, &["LOCK TABLES u WRITE"]);
+        // Too long a reply to go with others.
+        hasty.write_all(&packet(0, b"\x03SELECT REPEAT('x', 20000) FROM u")).expect("sent");
+        let sql = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE = 'Waiting for table metadata lock'";
+        until("it waits for the table", || watcher.query_first::<u64, _>(sql).expect("a count") == Some(1));
+        hasty.write_all(&packet(0, b"\x03UPDATE n SET v = v + 30 WHERE id = 1")).expect("sent");
+        // Its post is told that it has spoken.
+        watcher.query_drop("SELECT 1").expect("an answer");
+        run_all(&mut locks, &["UNLOCK TABLES"]);
+        // How many columns, one, the end of them, a row, the end.
+        assert_eq!([(); 5].map(|()| read_packet(&mut hasty).0), [1, 2, 3, 4, 5]);
+        until_waiting(&mut watcher, 1);
+        // What is lent lies ready with parameters of others.
+        run_all(&mut watcher, &["UPDATE n SET v = 500 WHERE id = 50"]);
+        run_all(&mut holder, &["COMMIT"]);
+        let (sequence, reply) = read_packet(&mut hasty);
+        assert_eq!((sequence, &reply[..3]), (1, &[0, 1, 0][..]), "round {round}: {reply:?}");
+        assert_eq!([1, 50].map(|id| value_of(&mut watcher, id)), [Some(32), Some(500)], "round {round}");
+    }
 }
 
 /// Two who wait for each other, both without threads: one is the victim, and the other goes on.
