@@ -33,9 +33,6 @@ use types::{ColumnType, Decimal, TypeKind, Value};
 use statements::{Counted, Prepared, Setting};
 pub(crate) use statements::{CursorUse, PreparedStatements};
 
-/// How a plan is run: so that it may be left where it waits for a row ([`ClientSession::run_or_leave`]), or not ([`ClientSession::run_cached`]).
-type RunPlan<'s> = fn(&mut ClientSession, &Arc<CachedPlan>, &mut ResultSink<'s>) -> Result<Ran, Outcome>;
-
 /// How long a bound text may be by what its column says: as MySQL states it.
 const BOUND_TEXT_CHARS: u32 = 16_383;
 
@@ -255,7 +252,7 @@ impl ClientSession {
             let sql = Arc::clone(&prepared.sql);
             self.profile_execute(&sql);
             self.log_execute(&sql);
-            return self.run_prepared(id, sink, Self::run_or_leave);
+            return self.run_prepared(id, sink, true);
         }
         let version = self.core.shared.catalog.version();
         // As most are: the plan is good as it is.
@@ -265,7 +262,7 @@ impl ClientSession {
         {
             return Ok(());
         }
-        self.run_prepared(id, sink, Self::run_or_leave)
+        self.run_prepared(id, sink, true)
     }
 
     /// Runs a prepared statement's plan, which it has again afterwards.
@@ -284,10 +281,10 @@ impl ClientSession {
         ran
     }
 
-    /// Runs a prepared statement with the values in `self.tools.params`; its plan by `run`, where nothing is set for it that is set back behind it.
-    fn run_prepared<'s>(&mut self, id: u32, sink: &mut ResultSink<'s>, run: RunPlan<'s>) -> Result<(), Outcome> {
+    /// Runs a prepared statement with the values in `self.tools.params`. It `may_be_left` where it waits for a row and nothing is done behind it; so it is where nothing is set for it that is set back.
+    fn run_prepared(&mut self, id: u32, sink: &mut ResultSink<'_>, may_be_left: bool) -> Result<(), Outcome> {
         match self.prepared.get(id).and_then(Prepared::setting) {
-            None => self.run_prepared_as_is(id, sink, run),
+            None => self.run_prepared_as_is(id, sink, may_be_left),
             Some(setting) if setting.with_room => deep::with_room(|| self.run_prepared_in(setting, id, sink)),
             Some(setting) => self.run_prepared_in(setting, id, sink),
         }
@@ -296,16 +293,15 @@ impl ClientSession {
     /// The same in the database that the statement was prepared in, with the variables set that its hints name, if it asks for either.
     #[cold]
     fn run_prepared_in(&mut self, setting: Setting, id: u32, sink: &mut ResultSink<'_>) -> Result<(), Outcome> {
-        let mut run = |session: &mut ClientSession| {
-            session.with_variables(&setting.hinted, |session| session.run_prepared_as_is(id, sink, Self::run_cached))
-        };
+        let mut run =
+            |session: &mut ClientSession| session.with_variables(&setting.hinted, |session| session.run_prepared_as_is(id, sink, false));
         match setting.elsewhere {
             None => run(self),
             Some(database) => self.in_database(database.as_deref().map(Box::from), run),
         }
     }
 
-    fn run_prepared_as_is<'s>(&mut self, id: u32, sink: &mut ResultSink<'s>, run: RunPlan<'s>) -> Result<(), Outcome> {
+    fn run_prepared_as_is(&mut self, id: u32, sink: &mut ResultSink<'_>, may_be_left: bool) -> Result<(), Outcome> {
         for _ in 0..STALE_PLANS_MAX {
             let version = self.shared().catalog.version();
             let Some(prepared) = self.prepared.get_mut(id) else {
@@ -333,7 +329,12 @@ impl ClientSession {
                 }
             };
             let plan = if plan.plan.free_params.is_empty() { plan } else { self.suited_to_params(id, plan)? };
-            if self.run_and_keep(id, plan, sink, run)? != Ran::Stale {
+            let ran = if may_be_left {
+                self.run_and_keep(id, plan, sink, Self::run_or_leave)?
+            } else {
+                self.run_and_keep(id, plan, sink, Self::run_cached)?
+            };
+            if ran != Ran::Stale {
                 return Ok(());
             }
         }
@@ -447,7 +448,7 @@ impl ClientSession {
         {
             self.log_execute(&sql);
         }
-        self.run_prepared(id, sink, Self::run_cached)
+        self.run_prepared(id, sink, false)
     }
 
     /// DEALLOCATE PREPARE.
