@@ -168,6 +168,9 @@ impl Session {
         if index_no == 0 {
             return self.get(table, user, read, f);
         }
+        if read == Read::Snapshot {
+            return self.look_up(table, index_no, user, 1, None)?.next(|row, _| f(row));
+        }
         let mut f = Some(f);
         let mut result = None;
         let mut scan = self.scan(table, index_no, crate::KeyRange::prefix(user), crate::Direction::Forward, read)?;

@@ -24,6 +24,7 @@ use crate::locks::row_lock::{Read, RowLock};
 use crate::range::KeyRange;
 use crate::session::Session;
 use crate::table::Table;
+use crate::write::secondary::has_key;
 use crate::{Error, Result};
 use btree::{Cursor, KeyRef, KeysAhead, Pace, Scanned, Seek};
 use covered::scan_leaf;
@@ -232,11 +233,7 @@ impl Session {
         if read != Read::Snapshot {
             self.before_locks();
         } else {
-            self.ensure_view()?;
-            let added_by = table.indexes[index_no].added_by();
-            if !added_by.is_none() && self.snapshot_predates(added_by) {
-                return Err(Error::TableGone(table.id));
-            }
+            self.ensure_view_by(table, index_no)?;
         }
         let place = if range.is_empty() { Place::End } else { Place::Start };
         let state = ScanState {
@@ -451,9 +448,7 @@ impl<'s> Scan<'s> {
         let index = &table.indexes[self.state.index_no];
         let report = |row: RowRef<'_>| -> Result<Step> {
             // A marked entry always, and any entry of a row with several versions, may belong to another version than the one seen.
-            let mut key = Vec::with_capacity(entry.user.len());
-            record::key::encode_columns(row, &index.parts, &mut key).map_err(|_| Error::corrupt("row that its layout cannot read"))?;
-            Ok(if key == entry.user { f(row, RowKey::Whole(entry.primary_key)) } else { Step::Continue })
+            Ok(if has_key(index, row, entry.user)? { f(row, RowKey::Whole(entry.primary_key)) } else { Step::Continue })
         };
         Ok(self.session.get(table, entry.primary_key, Read::Snapshot, report)?.transpose()?.unwrap_or(Step::Continue))
     }

@@ -19,6 +19,7 @@ use crate::locks::row_lock::{Read, Wait};
 use crate::log_op::LogOp;
 use crate::purge::leavings::Leavings;
 use crate::slots::Slot;
+use crate::table::Table;
 use crate::write::secondary::EntryMoves;
 use crate::{Error, Result};
 use base::{Lsn, TxnId, UndoPtr, bring_all_near};
@@ -423,6 +424,14 @@ impl Session {
     /// Whether the transaction's snapshot, kept over statements, is older than the end of the transaction `txn`.
     pub fn snapshot_predates(&self, txn: TxnId) -> bool {
         self.running.view_open && !self.running.isolation.is_per_statement() && !self.view.sees(txn, self.running.id)
+    }
+
+    /// Opens the snapshot of a consistent read by an index, unless it is older than the index: then that holds too little for it.
+    #[inline]
+    pub(crate) fn ensure_view_by(&mut self, table: &Table, index_no: usize) -> Result<()> {
+        self.ensure_view()?;
+        let added_by = table.indexes[index_no].added_by();
+        if !added_by.is_none() && self.snapshot_predates(added_by) { Err(Error::TableGone(table.id)) } else { Ok(()) }
     }
 
     /// Opens the transaction's snapshot now, whatever it comes after: [`Session::ensure_view`] is for what a client is to see.

@@ -140,9 +140,7 @@ impl Fixture {
     }
 
     fn key(&self, id: i64) -> Vec<u8> {
-        let mut key = Vec::new();
-        record::key::encode_part(&ColumnType::int().not_null(), &KeyPart::ascending(0), &Value::Int(id), &mut key);
-        key
+        encoded(&ColumnType::int().not_null(), id)
     }
 
     fn session(&self) -> Session {
@@ -228,6 +226,13 @@ impl Fixture {
         }
         count
     }
+}
+
+/// The key of a whole number in an index of one part.
+fn encoded(ty: &ColumnType, n: i64) -> Vec<u8> {
+    let mut key = Vec::new();
+    record::key::encode_part(ty, &KeyPart::ascending(0), &Value::Int(n), &mut key);
+    key
 }
 
 fn int(row: RowRef<'_>, column: usize) -> i64 {

@@ -11,6 +11,7 @@ use crate::scan::{Direction, EntryBatch, Step};
 use crate::session::Session;
 use crate::table::Table;
 use crate::version::visible;
+use crate::write::secondary::has_key_by;
 use crate::{Error, Read, Result};
 use btree::{Cursor, KeyRef, Scanned};
 use lock_manager::Cancel;
@@ -55,11 +56,7 @@ impl Session {
         mut f: impl FnMut(FoundKey, RowRef<'_>) -> Step,
     ) -> Result<bool> {
         debug_assert!(wanted.keys.is_sorted_by(|a, b| a < b && !b.starts_with(a)));
-        self.ensure_view()?;
-        let added_by = table.indexes[index_no].added_by();
-        if !added_by.is_none() && self.snapshot_predates(added_by) {
-            return Err(Error::TableGone(table.id));
-        }
+        self.ensure_view_by(table, index_no)?;
         match (index_no, wanted.restore) {
             (0, _) if wanted.whole => self.whole_keys(table, wanted.keys, |no, row| Ok(f(FoundKey { key: no, no }, row))),
             (0, _) => self.primary_keys(table, wanted, &mut f),
@@ -182,9 +179,7 @@ impl Session {
         self.whole_keys(table, &primary_keys, |at, row| {
             let no = order[at] as usize;
             // The entry may belong to another version than the one seen: see `Scan::fetch`.
-            key.clear();
-            record::key::encode_columns(row, &index.parts, &mut key).map_err(|_| Error::corrupt("row that its layout cannot read"))?;
-            let same = key == entries.entry(no).user;
+            let same = has_key_by(index, row, entries.entry(no).user, &mut key)?;
             Ok(if same { f(FoundKey { key: key_of[no] as usize, no }, row) } else { Step::Continue })
         })
     }

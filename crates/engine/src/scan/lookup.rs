@@ -15,6 +15,7 @@ use crate::scan::covered::go_on;
 use crate::scan::{Direction, ENTRIES_PER_BATCH, Place, RowKey, ScanState, Step};
 use crate::session::Session;
 use crate::table::{ENTRY_DELETED, Index, Table, entry_value};
+use crate::write::secondary::has_key_by;
 use crate::{Error, HandlerCall, Read, Result};
 use base::TxnId;
 use btree::{KeyRef, KeysAhead, Pace, Seek};
@@ -90,15 +91,11 @@ impl Session {
         wanted: u64,
         restore: Option<&'s KeyRestore>,
     ) -> Result<Lookup<'s>> {
-        self.ensure_view()?;
-        let index = &table.indexes[index_no];
-        let added_by = index.added_by();
-        if !added_by.is_none() && self.snapshot_predates(added_by) {
-            return Err(Error::TableGone(table.id));
-        }
+        self.ensure_view_by(table, index_no)?;
         if self.cancel.is_cancelled() {
             return Err(Error::Killed);
         }
+        let index = &table.indexes[index_no];
         let Session { view, buffers, .. } = self;
         let buffers = &mut buffers.lookup;
         if let Some(restore) = restore {
@@ -207,13 +204,8 @@ impl Lookup<'_> {
                     let primary_key_of = |no: usize| entries.get(no).map(|entry| &keys[entry.primary_key as usize..entry.end as usize]);
                     rows_ahead.keep(&table.primary().tree, *next, primary_key_of);
                     let show = |row: RowRef<'_>| -> Result<bool> {
-                        if !entry.settled {
-                            asked.clear();
-                            record::key::encode_columns(row, &table.indexes[*index_no].parts, asked)
-                                .map_err(|_| Error::corrupt("row that its layout cannot read"))?;
-                            if *asked != keys[start..middle] {
-                                return Ok(false);
-                            }
+                        if !entry.settled && !has_key_by(&table.indexes[*index_no], row, &keys[start..middle], asked)? {
+                            return Ok(false);
                         }
                         f(row, RowKey::Whole(primary_key));
                         Ok(true)

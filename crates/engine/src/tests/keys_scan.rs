@@ -31,12 +31,6 @@ fn together(f: &Fixture, session: &mut Session, index_no: usize, wanted: WantedK
     all.then(|| rows.into_iter().map(|(_, row)| row).collect())
 }
 
-fn encoded(ty: &ColumnType, n: i64) -> Vec<u8> {
-    let mut key = Vec::new();
-    record::key::encode_part(ty, &KeyPart::ascending(0), &Value::Int(n), &mut key);
-    key
-}
-
 #[test]
 fn many_keys_at_once_show_what_a_scan_for_each_shows() {
     let f = Fixture::new();

@@ -37,12 +37,6 @@ fn by_lookup(f: &Fixture, session: &mut Session, index_no: usize, key: &[u8], wa
     (rows, true)
 }
 
-fn encoded(ty: &ColumnType, n: i64) -> Vec<u8> {
-    let mut key = Vec::new();
-    record::key::encode_part(ty, &KeyPart::ascending(0), &Value::Int(n), &mut key);
-    key
-}
-
 /// Views from before, between and after changes that move rows between keys, give a unique key from one row to another, or are not committed. Few keys have many rows.
 #[test]
 fn a_lookup_shows_what_a_scan_of_its_key_shows() {

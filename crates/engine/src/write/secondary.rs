@@ -286,10 +286,16 @@ struct Needed {
     newest: Option<RowHeader>,
 }
 
+/// Whether a row has the key of an entry, which may belong to another version than this one.
 pub(crate) fn has_key(index: &Index, row: RowRef<'_>, user: &[u8]) -> Result<bool> {
-    let mut own = Vec::with_capacity(user.len());
-    record::key::encode_columns(row, &index.parts, &mut own).map_err(unreadable)?;
-    Ok(own == user)
+    has_key_by(index, row, user, &mut Vec::with_capacity(user.len()))
+}
+
+/// The same for who asks many rows: their keys are put together in `own`.
+pub(crate) fn has_key_by(index: &Index, row: RowRef<'_>, user: &[u8], own: &mut Vec<u8>) -> Result<bool> {
+    own.clear();
+    record::key::encode_columns(row, &index.parts, own).map_err(unreadable)?;
+    Ok(*own == user)
 }
 
 impl crate::Engine {
