@@ -3,6 +3,7 @@
 use crate::levels::{LEVELS, level};
 use std::collections::HashSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,6 +20,7 @@ pub fn run() -> ExitCode {
     check_names(root, &mut found);
     check_folders(root, &mut found);
     check_dependencies(root, &mut found);
+    check_scripts(root, &mut found);
     for line in &found {
         eprintln!("tidy: {line}");
     }
@@ -257,6 +259,18 @@ fn check_dependencies(root: &Path, found: &mut Vec<String>) {
         }
         if !line.contains("path =") && !line.contains('#') {
             found.push(format!("Cargo.toml: {name} does not say why"));
+        }
+    }
+}
+
+/// What says how it is run may be run: pages name scripts as commands.
+fn check_scripts(root: &Path, found: &mut Vec<String>) {
+    let scripts = root.join("scripts");
+    for path in children(&scripts).into_iter().chain(files_below(&scripts, "py")).chain(files_below(&scripts, "sh")) {
+        let says_how = fs::read(&path).unwrap_or_default().starts_with(b"#!");
+        let may_run = fs::metadata(&path).is_ok_and(|m| m.permissions().mode() & 0o111 != 0);
+        if says_how && !may_run {
+            found.push(format!("{}: begins with #! and may not be run", path.strip_prefix(root).unwrap_or(&path).display()));
         }
     }
 }

@@ -123,8 +123,8 @@ impl BufferPool {
         // From here on the clock sees the frame.
         let mut queues = self.replacement.lock();
         match arrival {
-            Arrival::Kept => queues.kept(frame),
-            other => queues.loaded(frame, page, other != Arrival::Wanted),
+            Arrival::Kept => queues.kept(self.frames(), frame),
+            other => queues.loaded(self.frames(), frame, page, other == Arrival::Wanted),
         }
     }
 
@@ -199,7 +199,7 @@ impl BufferPool {
                             return Search::Found(frame);
                         }
                         None => {
-                            queues.give_back(frame);
+                            queues.give_back(self.frames(), frame);
                             since_progress += 1;
                         }
                     },
@@ -244,7 +244,7 @@ impl BufferPool {
                             queues.put_free(frame);
                             (freed, fruitless) = (true, 0);
                         }
-                        None => queues.give_back(frame),
+                        None => queues.give_back(self.frames(), frame),
                     },
                     Step::Passed | Step::Dirty => {}
                     Step::Nothing => return freed,

@@ -258,7 +258,7 @@ impl BufferPool {
                     queues.evicted(page);
                     queues.put_free(index);
                 }
-                None => queues.give_back(index),
+                None => queues.give_back(self.frames(), index),
             }
         }
     }

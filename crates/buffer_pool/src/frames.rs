@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use base::{Lsn, PAGE_BYTES, PageNo};
 // Std's, not `sync`'s: these lie over mapped memory, which a model checker's atomics cannot.
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use crate::mapping::Mapping;
 use crate::racy::RacyBytes;
@@ -27,6 +27,8 @@ pub(crate) struct Frames {
     writing: Box<[AtomicU64]>,
     /// Uses since the clock last passed. Written only while it is not at its maximum, so a hot page's line stays shared.
     usage: Box<[AtomicU8]>,
+    /// Whether the frame stands in the main queue, as the clock last left it. Written under the eviction mutex.
+    in_main: Box<[AtomicBool]>,
     _arena: Mapping,
 }
 
@@ -53,6 +55,7 @@ impl Frames {
             first_dirty: zeros(count)?,
             writing: zeros(count)?,
             usage: zeros(count)?,
+            in_main: zeros(count)?,
             _arena: arena,
         })
     }
@@ -121,13 +124,20 @@ impl Frames {
         }
     }
 
-    /// Notes that somebody came who passes by once: that counts as no use, but what was read ahead was wanted.
+    /// Notes that somebody came who passes by once. On probation that counts as no use, but what was read ahead was wanted; in the main queue for one at most, so that what
+    /// scans come by again and again outlives what nobody comes by.
     #[inline(always)]
     pub fn pass(&self, frame: usize) {
         let usage = &self.usage[frame];
-        if usage.load(Ordering::Relaxed) == AHEAD {
-            usage.store(0, Ordering::Relaxed);
+        match usage.load(Ordering::Relaxed) {
+            AHEAD => usage.store(0, Ordering::Relaxed),
+            0 if self.in_main[frame].load(Ordering::Relaxed) => usage.store(1, Ordering::Relaxed),
+            _ => {}
         }
+    }
+
+    pub fn set_in_main(&self, frame: usize, is: bool) {
+        self.in_main[frame].store(is, Ordering::Relaxed);
     }
 
     /// The page was read ahead.

@@ -185,7 +185,7 @@ impl BufferPool {
         }
     }
 
-    /// Like [`BufferPool::shared`] for a reader that passes by once (a scan): the page gains no claim to stay.
+    /// Like [`BufferPool::shared`] for a reader that passes by once (a scan): the page gains no claim to stay before what others use.
     pub fn shared_once(&self, page: PageNo) -> Result<SharedGuard<'_>, PoolError> {
         let cell = self.cell(page)?;
         if let Some(frame) = word::try_shared_fast(cell).and_then(|w| w.frame()) {

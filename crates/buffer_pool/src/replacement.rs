@@ -4,6 +4,9 @@
 //! ghost. A page that is read again while a ghost enters the main queue at once. The main queue is a clock: each pass takes one use away, a page
 //! without uses is evicted. A page that would be evicted but is dirty goes to `wanted`, which the cleaner (or a thread in need) writes out.
 //!
+//! What a scan reads again while a ghost has no such claim, or a scan that is repeated would drive out what is in use. It takes one use from the page that the clock
+//! comes to, and that page's place only if it had none: so a table that is read over and over comes to stay where others are not used, and is let go of where they are.
+//!
 //! Each frame is in exactly one of: free, probation, main, wanted, or the hand of one thread.
 
 use std::collections::VecDeque;
@@ -64,21 +67,44 @@ impl Replacement {
         ((hash >> 32) as usize & (self.ghosts.len() - 1), (page.0 as u32).wrapping_add(1).max(1))
     }
 
-    /// Queues a frame that a page was just loaded into. A page for somebody who passes by (`passing`) gets no credit for having been here before: or a
-    /// scan that is repeated would claim the place of what is in use.
-    pub fn loaded(&mut self, frame: usize, page: PageNo, passing: bool) {
+    /// Queues a frame that a page was just loaded into; `wanted` by somebody who does not pass by.
+    pub fn loaded(&mut self, frames: &Frames, frame: usize, page: PageNo, wanted: bool) {
         let (slot, tag) = self.ghost_slot(page);
-        if !passing && self.ghosts[slot] == tag {
+        if self.ghosts[slot] == tag && (wanted || self.main_gives_way(frames)) {
             self.ghosts[slot] = 0;
-            self.main.push_back(frame as u32);
+            self.put_main(frames, frame);
         } else {
-            self.probation.push_back(frame as u32);
+            self.put_probation(frames, frame);
         }
+    }
+
+    /// One turn of the clock: whether the page that it comes to had no use left. That one goes to the head of the probation queue, as the next to be evicted.
+    fn main_gives_way(&mut self, frames: &Frames) -> bool {
+        let Some(frame) = self.main.pop_front() else { return true };
+        let is_used = frames.untouch(frame as usize);
+        if is_used {
+            self.main.push_back(frame);
+        } else {
+            frames.set_in_main(frame as usize, false);
+            self.probation.push_front(frame);
+        }
+        !is_used
+    }
+
+    fn put_main(&mut self, frames: &Frames, frame: usize) {
+        frames.set_in_main(frame, true);
+        self.main.push_back(frame as u32);
+    }
+
+    fn put_probation(&mut self, frames: &Frames, frame: usize) {
+        frames.set_in_main(frame, false);
+        self.probation.push_back(frame as u32);
     }
 
     /// Queues a frame with a page that was in use when the server ran last. It was judged then, so it is not on probation again; pages come with those that were in
     /// use most first, so each goes before those that came earlier.
-    pub fn kept(&mut self, frame: usize) {
+    pub fn kept(&mut self, frames: &Frames, frame: usize) {
+        frames.set_in_main(frame, true);
         self.main.push_front(frame as u32);
     }
 
@@ -108,7 +134,7 @@ impl Replacement {
         }
         if from_probation && frames.untouch(index) {
             frames.set_usage(index, 0);
-            self.main.push_back(frame);
+            self.put_main(frames, index);
             return Step::Passed;
         }
         if !from_probation && frames.untouch(index) {
@@ -119,7 +145,7 @@ impl Replacement {
             if self.wanted.len() < self.wanted_max {
                 self.wanted.push(frame);
             } else {
-                self.main.push_back(frame);
+                self.put_main(frames, index);
             }
             return Step::Dirty;
         }
@@ -133,8 +159,8 @@ impl Replacement {
     }
 
     /// The candidate could not be evicted: it is latched, so it is in use.
-    pub fn give_back(&mut self, frame: usize) {
-        self.main.push_back(frame as u32);
+    pub fn give_back(&mut self, frames: &Frames, frame: usize) {
+        self.put_main(frames, frame);
     }
 
     /// A frame with nothing in it.

@@ -292,6 +292,42 @@ fn a_scan_repeated_and_read_ahead_leaves_the_hit_rate_of_the_hot_pages_alone() {
     drop(threads);
 }
 
+/// Reads of each of some scans, one after the other.
+fn reads_of_scans(pool: &std::sync::Arc<buffer_pool::BufferPool>, scanned: std::ops::RangeInclusive<u64>, count: usize) -> Vec<u64> {
+    let threads = pool.start_read_ahead().expect("threads");
+    let reads = || pool.stats().reads + pool.stats().reads_ahead;
+    let scan = |_| {
+        let before = reads();
+        for page in scanned.clone() {
+            if page % 8 == 0 {
+                pool.read_ahead(&(page..(page + 8).min(scanned.end() + 1)).map(PageNo).collect::<Vec<_>>());
+            }
+            drop(pool.shared_once(PageNo(page)).expect("page"));
+        }
+        reads() - before
+    };
+    let counts = (0..count).map(scan).collect();
+    drop(threads);
+    counts
+}
+
+#[test]
+fn what_is_scanned_over_and_over_takes_the_place_of_what_nobody_uses() {
+    let (_sim, disk) = sim(11);
+    let pool = create(&disk, 200).expect("create");
+    pages_on_disk(&pool, 1000);
+    // All of the pool was in use once.
+    for _ in 0..5 {
+        (1..=180).for_each(|page| drop(pool.shared(PageNo(page)).expect("page")));
+    }
+    let fits = reads_of_scans(&pool, 401..=500, 16);
+    assert!(fits[1] > 60, "most of what was in use gives way to a scan that comes for the second time: {fits:?}");
+    assert!(fits[14..].iter().all(|reads| *reads <= 5), "a table of half the pool is read {fits:?} times");
+    // Half as much again as the pool: what has come to stay does, as long as it is come by.
+    let exceeds = reads_of_scans(&pool, 501..=800, 30);
+    assert!(exceeds[28..].iter().all(|reads| *reads <= 200), "a table of one and a half pools is read {exceeds:?} times");
+}
+
 #[test]
 fn the_cleaner_keeps_frames_free_so_that_readers_write_nothing() {
     let (_sim, disk) = sim(10);
