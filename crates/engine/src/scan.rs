@@ -216,6 +216,8 @@ pub struct ScanState {
     pub(crate) place: Place,
     /// Entries of a consistent read of a secondary index, and how many of them are dealt with: `place` is behind these.
     entries: (EntryBatch, usize),
+    /// How many entries are taken together the next time.
+    entries_max: usize,
     /// The key that the scan stopped before, if it has locked the gap before it and had nothing of that key: until it goes on, the gap was locked for a wait.
     pub(crate) gap_for_wait: Option<Vec<u8>>,
     /// How far it has come, for the cursor that continues it.
@@ -244,6 +246,7 @@ impl Session {
             read,
             place,
             entries: Default::default(),
+            entries_max: ENTRIES_PER_BATCH,
             gap_for_wait: None,
             counted: false,
             uncut: None,
@@ -285,6 +288,13 @@ impl<'s> Scan<'s> {
     #[must_use]
     pub fn asking(mut self, ask: AskEntry<'s>) -> Scan<'s> {
         self.asks = Some(ask);
+        self
+    }
+
+    /// Says that the reader most likely wants no more rows than these: no more entries are copied at first. It may go on, as any.
+    #[must_use]
+    pub fn wanting(mut self, rows: u64) -> Scan<'s> {
+        self.state.entries_max = rows.clamp(1, ENTRIES_PER_BATCH as u64) as usize;
         self
     }
 
@@ -351,7 +361,8 @@ impl<'s> Scan<'s> {
         loop {
             if fetched == batch.len() {
                 fetched = 0;
-                if !self.next_entries(&table, &mut batch, ENTRIES_PER_BATCH)? {
+                let entries_max = self.state.next_entries_max();
+                if !self.next_entries(&table, &mut batch, entries_max)? {
                     return Ok(false);
                 }
             }
@@ -484,6 +495,11 @@ impl ScanState {
         }
         self.place = Place::After(key);
         Ok(())
+    }
+
+    /// How many entries are taken together now. Who wants more than it said gets many.
+    fn next_entries_max(&mut self) -> usize {
+        std::mem::replace(&mut self.entries_max, ENTRIES_PER_BATCH)
     }
 
     /// The scan goes on elsewhere than behind the entries that it keeps.

@@ -211,7 +211,7 @@ impl<'a> Exec<'a> {
         let frame = &mut self.frame;
         session.handler_counts().add(HandlerCall::ReadKey, 1);
         let mut found = None;
-        session.scan(table, index_no, range, direction, Read::Snapshot)?.for_each_with(node.cover.as_deref(), |row, key| {
+        session.scan(table, index_no, range, direction, Read::Snapshot)?.wanting(1).for_each_with(node.cover.as_deref(), |row, key| {
             let decoded = decode(row, &node.columns, None, &[], frame);
             found = Some(decoded.and_then(|()| match &mut leading {
                 Some((parts, prefix)) => Ok(leading_bytes(table, index_no, *parts, row, key, prefix)?),

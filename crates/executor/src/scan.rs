@@ -178,13 +178,14 @@ impl<'a> Exec<'a> {
         let reading = node.reading(exact);
         let mut size = node.rows_hint.map_or(BATCH_FIRST, |h| (h as usize).clamp(1, BATCH_MAX));
         let mut batch = std::mem::take(&mut self.batch);
+        let rows_wanted = node.rows_hint.unwrap_or(u64::MAX);
         let mut stand = Stand::Begins(range);
         let key_filter = node.key_filter.as_deref();
         let cover = key_filter.map(|keys| &keys.restore).or(reading.cover);
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let mut scan = match stand {
-                Stand::Begins(range) => session.scan(table, index_no, range, direction, read)?,
+                Stand::Begins(range) => session.scan(table, index_no, range, direction, read)?.wanting(rows_wanted),
                 Stand::Parked(state) => session.resume(state),
             };
             let count = match cover {

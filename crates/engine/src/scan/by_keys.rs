@@ -128,6 +128,7 @@ impl Session {
         let tree = &table.indexes[index_no].tree;
         let Buffers { key: whole, row: restored, .. } = buffers;
         let mut cursor = tree.cursor();
+        let rows_of_key = if wanted.first { 1 } else { u64::MAX };
         let mut progress = Progress::new(wanted.first);
         for (key, wanted) in wanted.keys.iter().enumerate() {
             let upper = after_prefix(wanted);
@@ -140,7 +141,7 @@ impl Session {
                 if !self.view.sees_all_to(cursor.leaf_txn_max()) {
                     let rest = KeyRange { lower: cursor.key().to_vec(), upper };
                     drop(cursor);
-                    let mut scan = self.scan(table, index_no, rest, Direction::Forward, Read::Snapshot)?;
+                    let mut scan = self.scan(table, index_no, rest, Direction::Forward, Read::Snapshot)?.wanting(rows_of_key);
                     scan.for_each_covered(restore, |row, _| show(row))?;
                     cursor = tree.cursor();
                     break;

@@ -28,7 +28,7 @@
 //! # Not here
 //! Locking reads: they lock rows, so they fetch them. Which columns come back from keys is [`KeyRestore`]'s.
 
-use crate::scan::{Direction, ENTRIES_PER_BATCH, EntryBatch, Place, RowBatch, RowKey, Scan, Step};
+use crate::scan::{Direction, EntryBatch, Place, RowBatch, RowKey, Scan, Step};
 use crate::table::{ENTRY_DELETED, entry_value};
 use crate::{Error, Result};
 use btree::{Cursor, KeyRef, Scanned};
@@ -142,8 +142,9 @@ impl Scan<'_> {
                 Scanned::NextLeaf => Leaf::Next,
             });
         }
-        scan_leaf(cursor, direction, end, |entry, value| {
-            let full = entries.len() + 1 >= ENTRIES_PER_BATCH;
+        let entries_max = self.state.next_entries_max();
+        scan_leaf(cursor, direction, self.state.end(), |entry, value| {
+            let full = entries.len() + 1 >= entries_max;
             entries.push(entry, value).map(|()| if full { Step::Stop } else { Step::Continue })
         })?;
         Ok(if entries.is_empty() { Leaf::End } else { Leaf::Aside })

@@ -257,6 +257,7 @@ impl Lookup<'_> {
             uncut: None,
             place: Place::After(after),
             entries: Default::default(),
+            entries_max: ENTRIES_PER_BATCH,
             gap_for_wait: None,
             pace: Pace::default(),
             rows_ahead: self.rows_ahead,

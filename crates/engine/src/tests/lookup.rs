@@ -37,6 +37,33 @@ fn by_lookup(f: &Fixture, session: &mut Session, index_no: usize, key: &[u8], wa
     (rows, true)
 }
 
+/// All rows by a scan whose reader says that it wants few, and asks for so many until there is no more.
+fn by_pieces(
+    f: &Fixture,
+    session: &mut Session,
+    index_no: usize,
+    key: &[u8],
+    direction: Direction,
+    wanted: u64,
+    restore: Option<&KeyRestore>,
+) -> Shown {
+    let mut rows = Vec::new();
+    let mut scan = session.scan(&f.table, index_no, KeyRange::prefix(key), direction, Read::Snapshot).unwrap().wanting(wanted);
+    loop {
+        let mut left = wanted;
+        let more = scan.for_each_with(restore, |row, key| {
+            rows.push((int(row, 0), int(row, 1), key.to_vec()));
+            left -= 1;
+            if left == 0 { Step::Stop } else { Step::Continue }
+        });
+        if !more.unwrap() {
+            return rows;
+        }
+        let parked = scan.park();
+        scan = session.resume(parked);
+    }
+}
+
 /// Views from before, between and after changes that move rows between keys, give a unique key from one row to another, or are not committed. Few keys have many rows.
 #[test]
 fn a_lookup_shows_what_a_scan_of_its_key_shows() {
@@ -90,6 +117,10 @@ fn a_lookup_shows_what_a_scan_of_its_key_shows() {
         let wanted = r.below(expect.len() as u64 + 1) + 1;
         let (first, _) = by_lookup(&f, session, index_no, &key, wanted, restore);
         assert_eq!(known(first), expect[..expect.len().min(wanted as usize)], "the first {wanted}");
+        let mut pieces = |direction| known(by_pieces(&f, session, index_no, &key, direction, wanted, restore));
+        assert_eq!(pieces(Direction::Forward), expect, "{wanted} at a time");
+        let backward: Shown = expect.iter().rev().cloned().collect();
+        assert_eq!(pieces(Direction::Backward), backward, "{wanted} at a time, from the end");
         shown += expect.len();
         with_rest += usize::from(rest);
         moved += usize::from(index_no == 2 && expect.iter().any(|(id, ..)| id % 2 == 1));

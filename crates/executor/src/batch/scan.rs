@@ -81,11 +81,12 @@ impl<'a> Exec<'a> {
         let mut readers = Readers::new(reading.columns, table.layout());
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let bytes_max = self.chunk_bytes_max();
+        let rows_wanted = node.rows_hint.unwrap_or(u64::MAX);
         let mut stand = Stand::Begins(range);
         loop {
             let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
             let mut scan = match stand {
-                Stand::Begins(range) => session.scan(table, index_no, range, direction, Read::Snapshot)?,
+                Stand::Begins(range) => session.scan(table, index_no, range, direction, Read::Snapshot)?.wanting(rows_wanted),
                 Stand::Parked(state) => session.resume(state),
             };
             let before = chunk.len();

@@ -108,7 +108,7 @@ pub(crate) fn for_each_row(
     let direction = if range.backward { Direction::Backward } else { Direction::Forward };
     for r in ranges {
         let read = if range.lock == LockMode::None { session.plain_read() } else { read_mode(range.lock) };
-        let scan = session.scan(table, range.index as usize, r, direction, read)?;
+        let scan = session.scan(table, range.index as usize, r, direction, read)?.wanting(wanted);
         if show_rows(scan, range, &mut between, &mut f)? == Next::Stop {
             break;
         }
