@@ -8,7 +8,8 @@
 //! 3. A session that meets a version whose writer has released and not finished notes the log's head ([`Dependencies`]). Nothing that tells of
 //!    the version leaves the session, and no commit of it is acknowledged or seen, before the log is durable up to there.
 //! 4. Other policies release when they finish, which their own thread does once it has waited for what it depends on.
-//! 5. Between [`Session::commit_to_log`] and [`Session::finish_commit`] the session runs nothing; dropped there, it finishes.
+//! 5. A transaction of which nothing is left ends without a commit record and without waiting, as if rolled back, unless what it has seen is not durable yet.
+//! 6. Between [`Session::commit_to_log`] and [`Session::finish_commit`] the session runs nothing; dropped there, it finishes.
 
 use crate::log_op::LogOp;
 use crate::purge::leavings::Bequest;
@@ -120,6 +121,15 @@ impl Session {
             self.end();
             return self.settle().map_err(|error| self.engine.note_failure(error));
         }
+        if self.running.is_without_effect() && !self.dependencies.is_open() {
+            self.end_without_effect();
+            return Ok(());
+        }
+        self.commit_record()
+    }
+
+    /// [`Session::commit`] of a transaction with an id.
+    fn commit_record(&mut self) -> Result<()> {
         let committed = match self.flush_policy {
             FlushPolicy::Durable => self.append_commit().and_then(|lsn| self.await_durable(lsn)),
             policy => self.commit_by(policy),
@@ -132,7 +142,8 @@ impl Session {
     /// is to be done may not be put off.
     pub fn commit_to_log(&mut self) -> Result<Option<Lsn>> {
         let waits = self.flush_policy == FlushPolicy::Durable && self.engine.config.mechanisms.early_lock_release;
-        if !waits || self.running.is_half_undone() || self.running.id.is_none() {
+        let has_nothing = self.running.id.is_none() || self.running.is_without_effect() && !self.dependencies.is_open();
+        if !waits || self.running.is_half_undone() || has_nothing {
             return self.commit().map(|()| None);
         }
         match self.append_commit() {
@@ -160,10 +171,11 @@ impl Session {
         self.committed(durable)
     }
 
-    /// [`Session::commit`], durable whatever the session's flush policy: definitions are.
+    /// [`Session::commit`], durable whatever the session's flush policy: definitions are. So is then all that the log had before.
     pub fn commit_durably(&mut self) -> Result<()> {
         let policy = std::mem::replace(&mut self.flush_policy, FlushPolicy::Durable);
-        let committed = self.commit();
+        let has_record = !self.running.id.is_none() && !self.running.is_half_undone();
+        let committed = if has_record { self.commit_record() } else { self.commit() };
         self.flush_policy = policy;
         committed
     }

@@ -94,6 +94,8 @@ pub(crate) struct Running {
     pub(crate) locks_are_gone: bool,
     /// The end of its commit record, between the halves of its commit; else none.
     pub(crate) appended: Lsn,
+    /// It was prepared: a crash must not bring back a branch that was ended, be it without a change.
+    is_prepared: bool,
     /// What PREPARE names.
     pub(crate) tables: Touched,
 }
@@ -201,6 +203,7 @@ impl Running {
             may_hold_locks: false,
             locks_are_gone: false,
             appended: Lsn::NONE,
+            is_prepared: false,
             tables: Touched::new(),
         }
     }
@@ -251,6 +254,13 @@ impl Running {
         self.may_hold_locks = false;
         self.locks_are_gone = false;
         self.appended = Lsn::NONE;
+        self.is_prepared = false;
+    }
+
+    /// Whether it has an id and nothing to show for it: a row was to be changed to what it is, was not there, or all changes were taken back.
+    #[inline]
+    pub(crate) fn is_without_effect(&self) -> bool {
+        self.last_undo.is_none() && !self.id.is_none() && !self.is_prepared
     }
 
     /// What only a transaction that has written has noted.
@@ -368,9 +378,14 @@ impl Session {
         self.running.isolation
     }
 
-    /// Whether the running transaction has changed anything.
+    /// Whether the running transaction has come to change something: it has an id.
     pub fn has_writes(&self) -> bool {
         !self.running.id.is_none()
+    }
+
+    /// Whether nothing is left of what it has come to change: such a one commits as one that has only read.
+    pub fn is_without_effect(&self) -> bool {
+        self.running.is_without_effect()
     }
 
     /// The running transaction's id; none before its first write.
@@ -454,13 +469,20 @@ impl Session {
                 self.abandon();
                 return Err(error);
             }
-            let unsettled = self.slot.unsettle();
-            self.engine.log(&mut self.buffers.undo, &LogOp::RollbackEnd { txn: self.running.id });
-            unsettled.until_cleared();
-            self.engine.txns.finish(self.running.id);
+            self.end_without_effect();
+            return Ok(());
         }
         self.end();
         Ok(())
+    }
+
+    /// Ends a transaction with an id of which nothing is left. Nobody waits for the log: who finds it cut before this finds nothing of it, either.
+    pub(crate) fn end_without_effect(&mut self) {
+        let unsettled = self.slot.unsettle();
+        self.engine.log(&mut self.buffers.undo, &LogOp::RollbackEnd { txn: self.running.id });
+        unsettled.until_cleared();
+        self.engine.txns.finish(self.running.id);
+        self.end();
     }
 
     /// Takes over a transaction that a crash left unfinished, to roll it back.
@@ -503,6 +525,7 @@ impl Session {
         self.running.id = txn;
         self.running.last_undo = last_undo;
         self.running.leaves.take_over();
+        self.running.is_prepared = true;
         self.running.may_hold_locks = true;
         if !txn.is_none() {
             self.slot.start(txn, last_undo);

@@ -89,9 +89,12 @@ pub fn read_page_list(engine: &Engine) -> LoadStatus {
     engine.load_pages_here()
 }
 
-/// Undo that is released cannot be read any more from that moment on.
+/// Undo that is released cannot be read any more from that moment on. Not while what recovery found is still to be counted (a disk may fail that): who counts looks at what was released
+/// meanwhile.
 pub fn forget_released_undo(engine: &Engine) {
-    engine.undo.forget_released_at_once();
+    if engine.uncounted.lock().is_none() {
+        engine.undo.forget_released_at_once();
+    }
 }
 
 /// A bug: a record is reserved in the log and never filled.

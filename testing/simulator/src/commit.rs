@@ -18,7 +18,7 @@ impl World {
             return self.finish_commit(client);
         }
         let Some(mut txn) = client.txn.take() else { return Ok(()) };
-        if !client.session.has_writes() {
+        if !client.session.has_writes() || client.session.is_without_effect() {
             return self.commit_reader(client, txn);
         }
         txn.model.close_snapshot();
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// It has nothing to make durable but what it has met.
+    /// It has nothing to make durable but what it has met: it has not changed anything, or nothing is left of that.
     fn commit_reader(&mut self, client: &mut Client, txn: OpenTransaction) -> Result<()> {
         if self.plant == Some(Plant::ToldTooEarly) {
             simulation::forget_dependencies(&client.session);

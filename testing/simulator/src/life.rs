@@ -228,7 +228,7 @@ impl World {
         }
         self.engine().purge_all();
         if self.seed.is_multiple_of(2) {
-            // What is released is gone at once: readers that come by it have lost their way. (Not before what recovery found is counted, which looks at such.)
+            // What is released is gone at once: readers that come by it have lost their way.
             engine::simulation::forget_released_undo(self.engine());
         }
         let pruned = self.engine().pruned() - before;

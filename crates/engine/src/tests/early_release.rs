@@ -499,3 +499,67 @@ fn what_anybody_was_told_survives_a_crash() {
         told_survives(seed ^ round << 40, round % 4 == 3);
     }
 }
+
+/// What leaves nothing behind: rows that are not there, are what they were to become, or whose changes are taken back.
+fn come_to_nothing(f: &Fixture, s: &mut Session, case: usize) {
+    match case {
+        0 => assert_eq!(f.delete(s, 99), Ok(Modified::NotFound)),
+        1 => assert_eq!(s.modify(&f.table, &f.key(1), |_, _| Modify::Keep), Ok(Modified::Kept)),
+        2 => assert!(matches!(f.insert(s, 1, 5, "there already", None), Err(Error::DuplicateKey { .. }))),
+        3 => assert!(matches!(f.insert(s, 7, 5, "its unique key is there", Some(1)), Err(Error::DuplicateKey { .. }))),
+        _ => {
+            f.insert(s, 8, 8, "taken back", Some(8)).unwrap();
+            f.update(s, 1, 8, "taken back").unwrap();
+            s.undo_to(base::UndoPtr::NONE).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_commit_of_nothing_waits_for_no_log() {
+    for policy in [FlushPolicy::Durable, FlushPolicy::Write] {
+        for case in 0..5 {
+            for in_halves in [false, true] {
+                let f = Fixture::with_row();
+                let mut s = f.session();
+                s.set_flush_policy(policy);
+                come_to_nothing(&f, &mut s, case);
+                if case % 2 == 0 {
+                    f.engine.checkpoint().unwrap();
+                }
+                let (syncs, durable) = (f.engine.wal.stats().syncs, f.engine.wal.durable());
+                if in_halves {
+                    assert_eq!(s.commit_to_log(), Ok(None));
+                } else {
+                    s.commit().unwrap();
+                }
+                assert!(!s.in_transaction());
+                assert_eq!((f.engine.wal.stats().syncs, f.engine.wal.durable()), (syncs, durable), "case {case}");
+                // Its locks are gone, and it is forgotten.
+                let mut other = f.session();
+                f.update(&mut other, 1, 3, "other").unwrap();
+                f.insert(&mut other, 7, 7, "other", Some(7)).unwrap();
+                other.commit().unwrap();
+                drop((s, other));
+                f.check_purged(2);
+                let f = f.crash();
+                assert_eq!((f.k(1), f.k(7), f.k(8)), (Some(3), Some(7), None));
+                f.check_purged(2);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_commit_of_nothing_waits_for_what_it_has_seen() {
+    let f = Fixture::with_row();
+    let (mut first, mut second) = (f.session(), f.session());
+    f.update(&mut first, 1, 2, "first").unwrap();
+    let lsn = append(&mut first);
+    // That there is a row with this key is known from a row that may still be lost.
+    come_to_nothing(&f, &mut second, 2);
+    assert!(second.dependencies().is_open());
+    second.commit().unwrap();
+    assert!(f.engine.wal.durable() >= lsn);
+    finish(&mut first, lsn);
+}

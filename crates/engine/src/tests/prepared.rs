@@ -112,6 +112,26 @@ fn prepared_transaction_survives_crashes_and_checkpoints() {
 }
 
 #[test]
+fn a_branch_without_a_change_does_not_come_back_once_it_is_committed() {
+    let f = Fixture::new();
+    let mut s = f.session();
+    assert!(s.claim_xid(&xid("a")));
+    f.delete(&mut s, 99).unwrap();
+    let tables = share(&f, &s);
+    s.prepare(&xid("a"), tables).unwrap();
+    assert_eq!(s.commit_prepared(&xid("a")), Ok(true));
+    // Behind that the session is as any.
+    s.begin(Isolation::RepeatableRead, false);
+    f.delete(&mut s, 99).unwrap();
+    let durable = f.engine.wal.durable();
+    s.commit().unwrap();
+    assert_eq!(f.engine.wal.durable(), durable);
+    drop(s);
+    let f = f.crash();
+    assert!(f.engine.prepared_xids().is_empty());
+}
+
+#[test]
 fn checkpoints_after_the_end_forget_it() {
     let f = Fixture::new();
     prepare(&f, "a");
