@@ -152,7 +152,7 @@ def main():
     database, work = app.__name__, options.work / app.__name__
     work.mkdir(parents=True, exist_ok=True)
     mysql = harness.peer(options.peer) or sys.exit(f"no MySQL at {options.peer}")
-    with harness.server(options.server, settings=["innodb_flush_log_at_trx_commit=0"]) as ours:
+    with harness.server(options.server, settings=["innodb_flush_log_at_trx_commit=0"], pool="4G") as ours:  # as the peers have
         if not options.again:
             app.install(harness.TOOLS)
             ours.sql("SET GLOBAL log_output = 'TABLE'; SET GLOBAL general_log = ON")

@@ -82,7 +82,7 @@ class Target:
 
 
 @contextlib.contextmanager
-def server(program=None, keep=False, settings=()):
+def server(program=None, keep=False, settings=(), pool="256M"):
     """A new Altiplano on a port and in a directory of its own; ends with the block. `settings` are "name=value" for --set."""
     program = Path(program or next((p for p in (ROOT / "target/fast/altiplano", ROOT / "target/release/altiplano") if p.exists()), "missing"))
     if not program.exists():
@@ -93,7 +93,7 @@ def server(program=None, keep=False, settings=()):
     directory = Path(tempfile.mkdtemp(prefix="altiplano-suites-"))
     log = directory / "log"
     with open(log, "w") as errors:
-        process = subprocess.Popen([program, "serve", "--data-dir", directory / "data", "--port", str(port), "--socket", directory / "sock", "--buffer-pool-size", "256M",
+        process = subprocess.Popen([program, "serve", "--data-dir", directory / "data", "--port", str(port), "--socket", directory / "sock", "--buffer-pool-size", pool,
                                     *(word for setting in settings for word in ("--set", setting))], stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
     try:
         for _ in range(600):

@@ -121,15 +121,21 @@ impl Session {
             self.end();
             return self.settle().map_err(|error| self.engine.note_failure(error));
         }
-        if self.running.is_without_effect() && !self.dependencies.is_open() {
+        if self.ends_without_record() {
             self.end_without_effect();
             return Ok(());
         }
-        self.commit_record()
+        self.commit_by_record()
+    }
+
+    /// Whether the transaction has an id that no commit record has to name.
+    #[inline]
+    fn ends_without_record(&self) -> bool {
+        self.running.is_without_effect() && !self.dependencies.is_open()
     }
 
     /// [`Session::commit`] of a transaction with an id.
-    fn commit_record(&mut self) -> Result<()> {
+    fn commit_by_record(&mut self) -> Result<()> {
         let committed = match self.flush_policy {
             FlushPolicy::Durable => self.append_commit().and_then(|lsn| self.await_durable(lsn)),
             policy => self.commit_by(policy),
@@ -142,8 +148,7 @@ impl Session {
     /// is to be done may not be put off.
     pub fn commit_to_log(&mut self) -> Result<Option<Lsn>> {
         let waits = self.flush_policy == FlushPolicy::Durable && self.engine.config.mechanisms.early_lock_release;
-        let has_nothing = self.running.id.is_none() || self.running.is_without_effect() && !self.dependencies.is_open();
-        if !waits || self.running.is_half_undone() || has_nothing {
+        if !waits || self.running.is_half_undone() || self.running.id.is_none() || self.ends_without_record() {
             return self.commit().map(|()| None);
         }
         match self.append_commit() {
@@ -175,7 +180,7 @@ impl Session {
     pub fn commit_durably(&mut self) -> Result<()> {
         let policy = std::mem::replace(&mut self.flush_policy, FlushPolicy::Durable);
         let has_record = !self.running.id.is_none() && !self.running.is_half_undone();
-        let committed = if has_record { self.commit_record() } else { self.commit() };
+        let committed = if has_record { self.commit_by_record() } else { self.commit() };
         self.flush_policy = policy;
         committed
     }
