@@ -130,7 +130,7 @@ impl Frames {
     pub fn pass(&self, frame: usize) {
         let usage = &self.usage[frame];
         match usage.load(Ordering::Relaxed) {
-            AHEAD => usage.store(0, Ordering::Relaxed),
+            AHEAD => usage.store(u8::from(self.in_main[frame].load(Ordering::Relaxed)), Ordering::Relaxed),
             0 if self.in_main[frame].load(Ordering::Relaxed) => usage.store(1, Ordering::Relaxed),
             _ => {}
         }

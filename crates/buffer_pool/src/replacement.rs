@@ -73,6 +73,10 @@ impl Replacement {
         if self.ghosts[slot] == tag && (wanted || self.main_gives_way(frames)) {
             self.ghosts[slot] = 0;
             self.put_main(frames, frame);
+            if !wanted && !frames.is_ahead(frame) {
+                // For this coming by, which for a page that is read ahead is still to come. Without a use it would be gone at the clock's next turn, before the scan comes by again, and each of its pages would drive out another.
+                frames.pass(frame);
+            }
         } else {
             self.put_probation(frames, frame);
         }
