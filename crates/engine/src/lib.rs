@@ -19,6 +19,7 @@
 mod auto_increment_counters;
 mod background;
 mod backup;
+mod by_unique_key;
 mod changed_tables;
 mod check;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! Reading one row by its primary key or by a key of a unique index.
+//! Reading one row by its primary key. By another unique one: `by_unique_key.rs`.
 
 use crate::locks::row_lock::{Obstacle, Read, RowLock, Wait};
 use crate::session::Session;
@@ -154,33 +154,6 @@ impl Session {
             let f = f.take().expect("called once");
             self.engine.with_full_row(table, value, |row| f(row, lock)).map(|result| Ok(Locked::Row(result)))
         })?
-    }
-
-    /// Like [`Session::get`] by the user parts of a unique secondary index (none of them NULL).
-    pub fn get_unique<R>(
-        &mut self,
-        table: &Arc<Table>,
-        index_no: usize,
-        user: &[u8],
-        read: Read,
-        f: impl FnOnce(RowRef<'_>) -> R,
-    ) -> Result<Option<R>> {
-        if index_no == 0 {
-            return self.get(table, user, read, f);
-        }
-        if read == Read::Snapshot {
-            return self.look_up(table, index_no, user, 1, None)?.next(|row, _| f(row));
-        }
-        let mut f = Some(f);
-        let mut result = None;
-        let mut scan = self.scan(table, index_no, crate::KeyRange::prefix(user), crate::Direction::Forward, read)?;
-        scan.for_each(|row, _| {
-            if let Some(f) = f.take() {
-                result = Some(f(row));
-            }
-            crate::Step::Stop
-        })?;
-        Ok(result)
     }
 
     /// Whether the row behind a secondary entry is to be looked at: a deleted entry may still belong to an older version.

@@ -10,13 +10,14 @@
 //! # In this room
 //! - `runs.rs`: consistent scans of the primary index, row by row or in runs; `covered.rs`: of a secondary index without its rows.
 //! - `by_keys.rs`: the rows of many keys at once; `lookup.rs`: those of one key of a secondary index.
-//! - `locking.rs`: scans that lock what they show; `next_key.rs`: those of a secondary index that lock gaps.
+//! - `locking.rs`: scans that lock what they show; `next_key.rs`: those of a secondary index that lock gaps; `one_key.rs`: the row of a unique key where none are locked.
 
 pub(crate) mod by_keys;
 pub(crate) mod covered;
 pub(crate) mod locking;
 pub(crate) mod lookup;
 pub(crate) mod next_key;
+pub(crate) mod one_key;
 pub(crate) mod runs;
 
 use crate::locks::ahead::LockedAhead;
@@ -582,6 +583,13 @@ impl EntryBatch {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         self.note(start, value)
+    }
+
+    /// Appends those of another one.
+    pub(crate) fn extend(&mut self, other: &EntryBatch) {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.entries.extend(other.entries.iter().map(|(start, middle, end, marked)| (at + start, at + middle, at + end, *marked)));
     }
 
     /// Notes the entry whose key has been appended.

@@ -134,6 +134,8 @@ pub struct Session {
 #[derive(Default)]
 pub struct Buffers {
     pub(crate) key: Vec<u8>,
+    /// Of a secondary index.
+    pub(crate) entry: Vec<u8>,
     pub(crate) old_keys: Vec<u8>,
     pub(crate) undo: Vec<u8>,
     pub(crate) new_row: Vec<u8>,

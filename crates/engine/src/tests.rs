@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use types::{Collation, ColumnType, Value};
 
+mod by_unique_key;
 mod check;
 mod checkpoints;
 mod concurrent;

@@ -43,6 +43,8 @@ use sync::atomic::Ordering;
 pub enum Modify {
     /// Leave the row as it is; it stays locked.
     Keep,
+    /// It is not the row that was looked for: as if there were none.
+    Pass,
     /// Replace it by the row that the closure wrote.
     Replace,
     /// Delete it.
@@ -437,6 +439,7 @@ impl Session {
         let row = self.engine.full_row(table, old, &mut buffer)?;
         new.clear();
         match decide(row, new) {
+            Modify::Pass => Ok(Attempt::Done(Modified::NotFound)),
             Modify::Keep => {
                 if !self.lock_in_place(table, key, old_header)? {
                     drop(leaf);

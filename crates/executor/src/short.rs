@@ -15,7 +15,8 @@ use engine::{HandlerCall, Modified, Modify};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LimitSpec, LockMode, Plan};
-use planner::short::{PointGet, PointWrite, ShortPlan};
+use planner::short::{PointGet, PointKey, PointWrite, ShortPlan};
+use record::{ColumnSet, RowRef};
 use types::Value;
 
 /// What a short plan runs with.
@@ -85,6 +86,12 @@ fn encode_key(def: &TableDef, index: usize, exprs: &[Expr], params: &[Value], ke
     KeyState::Ready
 }
 
+/// The key of the only row of a statement.
+#[inline]
+fn encode_point(plan: &Plan, wanted: &PointKey, params: &[Value], key: &mut Vec<u8>) -> KeyState {
+    encode_key(&plan.tables[wanted.table as usize].def, wanted.index as usize, &wanted.values, params, key)
+}
+
 /// Whether a LIMIT lets the only row through. Otherwise the ordinary plan runs.
 #[inline]
 fn lets_one_through(limit: Option<&LimitSpec>, params: &[Value]) -> Result<bool> {
@@ -97,8 +104,8 @@ fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     if !lets_one_through(get.limit.as_ref(), params)? {
         return Ok(None);
     }
-    let entry = &plan.tables[get.table as usize];
-    match encode_key(&entry.def, 0, &get.key, params, &mut scratch.key) {
+    let entry = &plan.tables[get.key.table as usize];
+    match encode_point(plan, &get.key, params, &mut scratch.key) {
         KeyState::Misfit => return Ok(None),
         KeyState::NoRow => {
             consumer.begin(&plan.columns)?;
@@ -109,7 +116,11 @@ fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let read = if get.lock == LockMode::None { session.plain_read() } else { read_mode(get.lock) };
     consumer.begin(&plan.columns)?;
     session.handler_counts().add(HandlerCall::ReadKey, 1);
-    let found = session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns));
+    let mut show = |row: RowRef<'_>| consumer.record(row, &get.columns);
+    let found = match get.key.index {
+        0 => session.get(&entry.storage, &scratch.key, read, show),
+        index => session.get_unique(&entry.storage, index as usize, &scratch.key, read, |row, _| show(row)),
+    };
     let found = match found {
         Ok(found) => found,
         // As MySQL, which reads a row by its whole key before it says what the columns are.
@@ -136,11 +147,11 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
     if !lets_one_through(write.limit.as_ref(), params)? {
         return Ok(None);
     }
-    let entry = &plan.tables[write.table as usize];
+    let entry = &plan.tables[write.key.table as usize];
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
     let (Some(in_place), [target]) = (&update.in_place, &update.targets[..]) else { return Err(internal("point update of no row")) };
     let mut key = std::mem::take(&mut scratch.key);
-    let outcome = match encode_key(&entry.def, 0, &write.key, params, &mut key) {
+    let outcome = match encode_point(plan, &write.key, params, &mut key) {
         KeyState::Misfit => Ok(None),
         KeyState::NoRow => Ok(Some(Changes::default())),
         KeyState::Ready => {
@@ -149,7 +160,7 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
             x.lenient = !mode.is_strict();
             x.null_lenient = x.lenient;
             x.count_calls(HandlerCall::ReadKey, 1);
-            let result = x.change_in_place(entry, target, in_place, &key, 1);
+            let result = x.change_in_place(entry, target, in_place, (write.key.index, &key), 1);
             x.finish_one_row(scratch);
             result.map(|change| {
                 let mut changes = Changes::default();
@@ -168,14 +179,18 @@ fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
     if !lets_one_through(write.limit.as_ref(), params)? {
         return Ok(None);
     }
-    let entry = &plan.tables[write.table as usize];
-    match encode_key(&entry.def, 0, &write.key, params, &mut scratch.key) {
+    let entry = &plan.tables[write.key.table as usize];
+    match encode_point(plan, &write.key, params, &mut scratch.key) {
         KeyState::Misfit => return Ok(None),
         KeyState::NoRow => return Ok(Some(Outcome::Changes(Changes::default()))),
         KeyState::Ready => {}
     }
     session.handler_counts().add(HandlerCall::ReadKey, 1);
-    let affected = match session.modify(&entry.storage, &scratch.key, |_, _| Modify::Delete)? {
+    let modified = match write.key.index {
+        0 => session.modify(&entry.storage, &scratch.key, |_, _| Modify::Delete),
+        index => session.modify_unique(&entry.storage, index as usize, &scratch.key, ColumnSet::ALL, |_, _| Modify::Delete),
+    };
+    let affected = match modified? {
         Modified::Deleted => 1,
         _ => 0,
     };

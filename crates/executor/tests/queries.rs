@@ -329,6 +329,70 @@ fn short_points_answer_as_the_operators_do_whatever_their_limit() {
     assert_eq!(db.query("SELECT id FROM emp WHERE id = 1"), "");
 }
 
+/// A row that is locked or changed by a unique key other than the primary: by the short way in one database and by the operators in another, whose rows stay the same.
+#[test]
+fn short_points_by_other_unique_keys_do_as_the_operators_do() {
+    let [mut short, mut long] = [(); 2].map(|()| {
+        let mut db = company();
+        let columns = [("id", int().not_null()), ("email", text(60).not_null()), ("bank", int()), ("no", int()), ("v", int().not_null()), ("at", date())];
+        db.table("account", &columns, &[("PRIMARY", true, &["id"]), ("email", true, &["email"]), ("own", true, &["bank", "no"]), ("v", false, &["v"])]);
+        db.change("INSERT INTO account VALUES (1,'Ann@x',1,1,10,'2020-01-01'),(2,'bob@x',1,2,20,NULL),(3,'çem@x',NULL,2,30,NULL),(4,'',2,NULL,40,NULL),(5,'dan@x',2,-1,50,NULL)");
+        db
+    });
+    let string = |s: &str| Value::Bytes(s.as_bytes().to_vec().into());
+    let number = Value::Int;
+    let mut done = 0;
+    for (sql, given) in [
+        ("SELECT * FROM account WHERE email = ? FOR UPDATE", vec![string("ANN@X")]),
+        ("SELECT v, email FROM account WHERE email = ? LIMIT 1 FOR SHARE", vec![string("cem@x")]),
+        ("SELECT v FROM account WHERE email = ? FOR UPDATE", vec![string("nobody")]),
+        ("SELECT v FROM account WHERE email = ? FOR UPDATE", vec![Value::Null]),
+        ("SELECT v FROM account WHERE bank = ? AND no = ? FOR UPDATE", vec![number(1), number(2)]),
+        ("SELECT v FROM account WHERE bank = ? AND no = ? FOR UPDATE", vec![number(2), Value::Null]),
+        ("SELECT v FROM account WHERE no = ? AND bank = ? FOR SHARE SKIP LOCKED", vec![number(-1), number(2)]),
+        ("SELECT v FROM account WHERE bank = ? AND no = ? FOR UPDATE NOWAIT", vec![string("1"), number(2)]),
+        ("UPDATE account SET v = v + 1 WHERE email = ?", vec![string("bob@x")]),
+        ("UPDATE account SET v = v + 1 WHERE email = ?", vec![string("nobody")]),
+        ("UPDATE account SET v = v WHERE email = ? LIMIT 1", vec![string("bob@x")]),
+        ("UPDATE account SET v = 7, bank = 3 WHERE email = ?", vec![string("çem@x")]),
+        ("UPDATE account SET at = ? WHERE bank = ? AND no = ?", vec![string("2021-02-03"), number(2), number(-1)]),
+        ("UPDATE account SET email = ? WHERE bank = ? AND no = ?", vec![string("bob@x"), number(2), number(-1)]),
+        ("UPDATE account SET email = ? WHERE bank = ? AND no = ?", vec![string("eve@x"), number(2), number(-1)]),
+        ("UPDATE account SET v = 0 WHERE email = ?", vec![string("dan@x")]),
+        ("UPDATE account SET v = v / 0 WHERE email = ?", vec![string("eve@x")]),
+        ("DELETE FROM account WHERE email = ?", vec![string("nobody")]),
+        ("DELETE FROM account WHERE email = ? LIMIT 1", vec![string("ANN@x")]),
+        ("SELECT v FROM account WHERE email = ? FOR UPDATE", vec![string("ann@x")]),
+        ("DELETE FROM account WHERE bank = ? AND no = ?", vec![number(1), number(2)]),
+    ] {
+        let plan = short.plan(sql, &[]).expect("a plan");
+        assert!(format!("{:?}", plan.short).starts_with("Some(Point"), "{sql}: {:?}", plan.short);
+        let mut by_operators = long.plan(sql, &[]).expect("a plan");
+        by_operators.short = None;
+        let [by_short, by_operators] = [short.run_plan(&plan, &given), long.run_plan(&by_operators, &given)]
+            .map(|ran| ran.map(|(outcome, rows)| (outcome, rows.rows)).map_err(|error| error.to_string()));
+        assert_eq!(by_short, by_operators, "{sql} {given:?}");
+        done += usize::from(matches!(by_short, Ok((executor::Outcome::Changes(c), _)) if c.affected == 1));
+        let all = "SELECT * FROM account ORDER BY id";
+        assert_eq!(short.query(all), long.query(all), "{sql} {given:?}");
+        assert_eq!(
+            short.query("SELECT id FROM account ORDER BY v, id"),
+            long.query("SELECT id FROM account ORDER BY v, id"),
+            "{sql} {given:?}"
+        );
+    }
+    assert_eq!(done, 6, "changes that were made");
+    // What the row is found by moves, or is not all of a key: these are none.
+    for sql in [
+        "UPDATE account SET email = 'x' WHERE email = ?",
+        "UPDATE account SET v = 1 WHERE bank = ?",
+        "SELECT v FROM account WHERE bank = ? AND no <=> ? FOR UPDATE",
+    ] {
+        let plan = short.plan(sql, &[]).expect("a plan");
+        assert!(!format!("{:?}", plan.short).starts_with("Some(Point"), "{sql}: {:?}", plan.short);
+    }
+}
+
 #[test]
 fn short_range_plans_answer_as_the_operators_do() {
     let mut db = company();

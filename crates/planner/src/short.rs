@@ -15,7 +15,7 @@ use types::TypeKind;
 /// A short plan.
 #[derive(Debug)]
 pub enum ShortPlan {
-    /// `SELECT columns FROM t WHERE primary key = …`, perhaps with a LIMIT.
+    /// `SELECT columns FROM t WHERE primary key = …`, perhaps with a LIMIT; a locking one by any unique key.
     PointGet(PointGet),
     /// `SELECT columns FROM t WHERE primary key IN (…)`, in key order.
     MultiPointGet(ShortRange),
@@ -25,16 +25,16 @@ pub enum ShortPlan {
     SortedRange(SortedRange),
     /// `SELECT aggregates of columns FROM t WHERE` bounds on an index, or of all rows.
     RangeAggregate(RangeAggregate),
-    /// `UPDATE t SET … WHERE primary key = …`, perhaps with a LIMIT.
+    /// `UPDATE t SET … WHERE unique key = …`, perhaps with a LIMIT.
     PointUpdate(PointWrite),
-    /// `DELETE FROM t WHERE primary key = …`, perhaps with a LIMIT.
+    /// `DELETE FROM t WHERE unique key = …`, perhaps with a LIMIT.
     PointDelete(PointWrite),
     /// `INSERT INTO t VALUES` rows of constants and parameters. What it needs is in the ordinary plan.
     Insert,
 }
 
 impl ShortPlan {
-    /// Whether no growth of the table would make another plan better: what goes by the primary key.
+    /// Whether no growth of the table would make another plan better: what goes by the primary key, or finds one row by another.
     #[inline]
     pub fn suits_any_size(&self) -> bool {
         match self {
@@ -58,13 +58,22 @@ impl ShortPlan {
     }
 }
 
-/// A read by primary key.
+/// The row that a statement finds by the whole key of a unique index.
 #[derive(Debug)]
-pub struct PointGet {
+pub struct PointKey {
     /// Position in [`Plan::tables`].
     pub table: u32,
+    /// Position in the table's indexes.
+    pub index: u32,
     /// A constant or parameter for each key part.
-    pub key: Vec<Expr>,
+    pub values: Vec<Expr>,
+}
+
+/// A read of one row.
+#[derive(Debug)]
+pub struct PointGet {
+    /// Which. By the primary key, unless it is locked: a consistent read by another is a [`ShortRange`].
+    pub key: PointKey,
     /// Columns to emit.
     pub columns: Vec<u32>,
     /// Locking.
@@ -137,13 +146,11 @@ pub struct RangeAggregate {
     pub arguments: Vec<Option<u32>>,
 }
 
-/// A change by primary key.
+/// A change of one row.
 #[derive(Debug)]
 pub struct PointWrite {
-    /// Position in [`Plan::tables`].
-    pub table: u32,
-    /// A constant or parameter for each key part.
-    pub key: Vec<Expr>,
+    /// Which.
+    pub key: PointKey,
     /// As of [`PointGet`]; without an offset.
     pub limit: Option<LimitSpec>,
 }
@@ -182,8 +189,8 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
     match &q.root {
         Node::Table(t) => {
             let columns = output_columns(q, t)?;
-            if let Some(key) = point_key(plan, t) {
-                return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock, limit: None }));
+            if let Some(key) = key_read(plan, t) {
+                return Some(ShortPlan::PointGet(PointGet { key, columns, lock: t.lock, limit: None }));
             }
             let range = short_range(plan, t, columns, &[], None, false)?;
             let parts = plan.tables[t.table as usize].def.indexes[0].parts.len();
@@ -194,9 +201,9 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
             let Node::Table(t) = &**input else { return None };
             let columns = output_columns(q, t)?;
             if limit_stands_ready(limit)
-                && let Some(key) = point_key(plan, t)
+                && let Some(key) = key_read(plan, t)
             {
-                return Some(ShortPlan::PointGet(PointGet { table: t.table, key, columns, lock: t.lock, limit: Some(limit.clone()) }));
+                return Some(ShortPlan::PointGet(PointGet { key, columns, lock: t.lock, limit: Some(limit.clone()) }));
             }
             Some(ShortPlan::Range(short_range(plan, t, columns, &[], Some(limit), false)?))
         }
@@ -323,15 +330,21 @@ fn sorted(plan: &Plan, q: &Query, input: &Node, keys: &[SortKey], limit: Option<
     Some(ShortPlan::SortedRange(SortedRange { range, order, distinct: computed.is_some() }))
 }
 
-/// The key of a node that reads one row by its whole primary key and tests nothing else.
-fn point_key(plan: &Plan, t: &TableNode) -> Option<Vec<Expr>> {
-    let Access::Index { index: 0, ranges: Some(spec), unique: true, .. } = &t.access else { return None };
-    let key = values_equalled(spec)?;
-    let parts = &plan.tables[t.table as usize].def.indexes[0].parts;
-    (key.len() == parts.len() && t.filter_is_ranges && is_of_values(spec)).then_some(key)
+/// The key of a node that reads one row by a unique key and tests nothing else.
+fn point_key(plan: &Plan, t: &TableNode) -> Option<PointKey> {
+    let Access::Index { index, ranges: Some(spec), unique: true, .. } = &t.access else { return None };
+    let def = &plan.tables[t.table as usize].def.indexes[*index as usize];
+    let wanted = wanted_key(def, spec)?;
+    let is_whole = if *index == 0 { wanted.values.len() == def.parts.len() } else { wanted.is_unique };
+    (is_whole && t.filter_is_ranges && is_of_values(spec)).then_some(PointKey { table: t.table, index: *index, values: wanted.values })
 }
 
-/// The key of a secondary index that ranges are all of. (Not of parts that hold the beginnings of strings only.)
+/// The same for a read that is shortest so.
+fn key_read(plan: &Plan, t: &TableNode) -> Option<PointKey> {
+    point_key(plan, t).filter(|key| key.index == 0 || t.lock != LockMode::None)
+}
+
+/// The key of an index that ranges are all of. (Not of parts that hold the beginnings of strings only.)
 fn wanted_key(index: &IndexDef, spec: &RangeSpec) -> Option<WantedKey> {
     let values = values_equalled(spec)?;
     let parts = index.parts.get(..values.len())?;
@@ -350,11 +363,11 @@ fn values_equalled(spec: &RangeSpec) -> Option<Vec<Expr>> {
     points.iter().map(only).collect()
 }
 
-/// A change of the row that a node reads, if it is one by its whole primary key.
+/// A change of the row that a node reads, if it is one by a unique key.
 fn point_write(plan: &Plan, t: &TableNode, limit: &Option<Expr>) -> Option<PointWrite> {
     let limit = limit.clone().map(|count| LimitSpec { count: Some(count), offset: None });
     let key = point_key(plan, t)?;
-    limit.as_ref().is_none_or(limit_stands_ready).then_some(PointWrite { table: t.table, key, limit })
+    limit.as_ref().is_none_or(limit_stands_ready).then_some(PointWrite { key, limit })
 }
 
 fn limit_stands_ready(limit: &LimitSpec) -> bool {

@@ -21,6 +21,7 @@ pub fn run(directory: &Path) {
     changes(&client, &engine);
     transactions(&client);
     lookups(&client);
+    unique_changes(&client, &engine);
     scans(&client);
     plans(&client);
     inserts(&client, &engine);
@@ -158,13 +159,33 @@ fn lookups(client: &RefCell<Client>) {
     client.borrow().succeeded("unique lookup");
 }
 
+/// What locks or changes a row that is found by a unique key other than the primary: an account by its name, a payment by the other side's number.
+fn unique_changes(client: &RefCell<Client>, engine: &Arc<Engine>) {
+    for (name, sql, seed) in [
+        ("unique_for_update_prepared", "SELECT id, name FROM people WHERE email=? FOR UPDATE", 22),
+        ("unique_update_prepared", "UPDATE people SET logins=logins+1 WHERE email=?", 23),
+    ] {
+        let statement = client.borrow_mut().prepare(sql);
+        let mut random = Random::new(seed);
+        let execution = |_| client.borrow_mut().execution(statement, &[], &[&email(random.below(ROWS))]);
+        count_apart(name, 1000, purged(engine, execution), |_| client.borrow_mut().answer());
+        client.borrow().succeeded(name);
+    }
+    // The row that the same change finds by its primary key, for comparison.
+    let statement = client.borrow_mut().prepare("UPDATE people SET logins=logins+1 WHERE id=?");
+    let mut random = Random::new(24);
+    let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32], &[]);
+    count_apart("update_no_index_prepared", 1000, purged(engine, execution), |_| client.borrow_mut().answer());
+    client.borrow().succeeded("update");
+}
+
 fn people(client: &mut Client) {
     client.run(
-        "CREATE TABLE people (id INT NOT NULL PRIMARY KEY, email VARCHAR(100) NOT NULL, name VARCHAR(100) NOT NULL, UNIQUE KEY (email))",
+        "CREATE TABLE people (id INT NOT NULL PRIMARY KEY, email VARCHAR(100) NOT NULL, name VARCHAR(100) NOT NULL, logins INT NOT NULL DEFAULT 0, UNIQUE KEY (email))",
     );
     for first in (0..ROWS).step_by(100) {
         let rows: Vec<String> = (first..first + 100).map(|n| format!("({n},'{}','Name {n:05}')", email(n))).collect();
-        client.run(&format!("INSERT INTO people VALUES {}", rows.join(",")));
+        client.run(&format!("INSERT INTO people (id, email, name) VALUES {}", rows.join(",")));
     }
 }
 

@@ -6,6 +6,7 @@ use crate::schema::{self, Row};
 use crate::world::{Client, OpenTransaction, Result, Rows, Stop, Table, World};
 use catalog::TableEntry;
 use engine::{Direction, Error, FlushPolicy, Isolation, KeyRange, Modified, Modify, Read, RowBatch, Staged, Step, Wait, simulation};
+use record::{ColumnSet, RowRef};
 use std::sync::Arc;
 use types::Value;
 
@@ -489,7 +490,8 @@ impl World {
         if let Some(txn) = &mut client.txn {
             txn.locks_rows_of(name);
         }
-        let result = client.session.modify(&entry.storage, key, |row, out| {
+        let unique = self.unique_key_of(&table, old);
+        let decide = |row: RowRef<'_>, out: &mut Vec<u8>| {
             match (values(row), old) {
                 (Ok(seen), Some(old)) if seen == **old => {}
                 (Ok(seen), _) => wrong = Some(format!("{} where {} is", show(&seen), old.map_or("nothing".into(), |row| show(row)))),
@@ -506,10 +508,15 @@ impl World {
                 None if decision == Modify::Replace => Modify::Keep,
                 _ => decision,
             }
-        });
+        };
+        let result = match &unique {
+            Some((index_no, user)) => client.session.modify_unique(&entry.storage, *index_no, user, ColumnSet::ALL, decide),
+            None => client.session.modify(&entry.storage, key, decide),
+        };
         self.trace.line(format!(
-            "c{} modify {name} {key:02x?} {decision:?} {}: {}",
+            "c{} modify {name} {key:02x?} by {} {decision:?} {}: {}",
             client.no,
+            unique.as_ref().map_or(0, |(index_no, _)| *index_no),
             new_row.as_ref().map_or(String::new(), |row| show(row)),
             match &result {
                 Ok(modified) => format!("{modified:?}"),
@@ -547,6 +554,15 @@ impl World {
             },
             Err(error) => self.refused(client, name, error, "modify"),
         }
+    }
+
+    /// Sometimes the key that a row has in a unique secondary index, to be found by.
+    fn unique_key_of(&mut self, table: &Table, row: Option<&Row>) -> Option<(usize, Vec<u8>)> {
+        let unique = |no: &usize| table.def.indexes[*no].unique;
+        let index_no = (1..table.def.indexes.len()).find(unique)?;
+        let parts = &table.def.indexes[index_no].parts;
+        let row = row.filter(|row| !schema::has_null(parts, row))?;
+        self.random.percent(40).then(|| (index_no, schema::encode(&table.def, parts, row)))
     }
 
     fn replaced(&mut self, client: &mut Client, name: &str, table: &Table, rows: &Rows, key: &[u8], row: Vec<Value>) -> Result<()> {

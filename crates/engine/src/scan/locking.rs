@@ -11,6 +11,7 @@
 use crate::locks::gap_lock::{planted, reached};
 use crate::locks::row_lock::{Obstacle, RowLock, Wait};
 use crate::read::Locked;
+use crate::scan::one_key::OneKey;
 use crate::scan::{Direction, Entry, EntryBatch, Place, RowKey, Scan, ScanState, Step};
 use crate::session::Session;
 use crate::table::{Index, Table};
@@ -317,11 +318,23 @@ impl Scan<'_> {
     /// [`Scan::for_each`] of a secondary index for locking reads: the primary rows are locked, one after the other.
     pub(crate) fn secondary_locked(&mut self, mode: LockMode, wait: Wait, f: &mut impl ShowLocked) -> Result<bool> {
         let table = Arc::clone(&self.state.table);
+        let is_one_key = table.indexes[self.state.index_no].unique && self.is_point_of(&table);
+        // Not of one who goes on behind the row, or asks entries.
+        let mut one_key = (is_one_key && matches!(self.state.place, Place::Start) && self.asks.is_none()).then(OneKey::default);
         let mut batch = EntryBatch::default();
         let mut shown = 0u64;
         'leaf: loop {
             if !self.next_entries(&table, &mut batch, LOCKED_PER_BATCH)? {
+                if let Some(look) = one_key.as_mut().filter(|_| shown == 0)
+                    && self.looks_again(&table, look)?
+                {
+                    self.state.place = Place::Start;
+                    continue;
+                }
                 return Ok(false);
+            }
+            if let Some(look) = &mut one_key {
+                look.comes_by(&batch);
             }
             self.state.rows_ahead.begin_next();
             for no in 0..batch.len() {
@@ -333,7 +346,6 @@ impl Scan<'_> {
                     Ok(step) => step,
                     Err(obstacle) => {
                         // The one row that has a unique key may have moved to an entry before this one: it is looked for from the beginning, so that a wait for it may be left.
-                        let is_one_key = table.indexes[self.state.index_no].unique && self.is_point_of(&table);
                         let wait_for = |session: &mut Session| {
                             let grant = |session: &mut Session| session.wait_for_grant(row.index, row.key, mode, obstacle, wait);
                             granted = session.leaving(is_one_key, grant)?;
@@ -341,8 +353,14 @@ impl Scan<'_> {
                         };
                         match self.met(entry.key, shown, wait, wait_for)? {
                             After::DealFirst => return Ok(true),
-                            After::Passed => Step::Continue,
+                            After::Passed => {
+                                one_key = None;
+                                Step::Continue
+                            }
                             After::Again if is_one_key => {
+                                if let Some(look) = &mut one_key {
+                                    look.begin_again();
+                                }
                                 self.state.place = Place::Start;
                                 continue 'leaf;
                             }
@@ -447,7 +465,7 @@ impl Session {
 
     /// Whether the row behind a marked entry is without its key, and stays so whether its writer commits or not.
     #[cold]
-    fn is_left_behind(&self, table: &Table, index: &Index, entry: &Entry<'_>) -> Result<bool> {
+    pub(crate) fn is_left_behind(&self, table: &Table, index: &Index, entry: &Entry<'_>) -> Result<bool> {
         table.primary().tree.get(entry.primary_key, |value| -> Result<bool> {
             let Some(value) = value else { return Ok(true) };
             let newest = header(value)?;

@@ -300,7 +300,7 @@ pub(crate) fn has_key_by(index: &Index, row: RowRef<'_>, user: &[u8], own: &mut 
 
 impl crate::Engine {
     /// The header of a row's newest version.
-    fn newest(&self, table: &Table, primary_key: &[u8]) -> Result<Option<RowHeader>> {
+    pub(crate) fn newest(&self, table: &Table, primary_key: &[u8]) -> Result<Option<RowHeader>> {
         table.primary().tree.get_nested(primary_key, |value| value.map(header).transpose())?
     }
 

@@ -41,20 +41,20 @@ impl<'a> Exec<'a> {
         let entry = &self.plan.tables[target.table as usize];
         self.run(&update.input, &mut |x| {
             let Value::Bytes(key) = std::mem::take(&mut x.frame[target.key_slot as usize]) else { return Ok(Flow::Continue) };
-            changes.count(x.change_in_place(entry, target, in_place, &key, changes.matched + 1)?);
+            changes.count(x.change_in_place(entry, target, in_place, (0, &key), changes.matched + 1)?);
             left -= 1;
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         })?;
         Ok(changes)
     }
 
-    /// Changes the row of a primary key, the `row_no`th of the statement.
+    /// Changes the row of a whole key of a unique index, the `row_no`th of the statement.
     pub(crate) fn change_in_place(
         &mut self,
         entry: &'a TableEntry,
         target: &'a UpdateTarget,
         in_place: &InPlace,
-        key: &[u8],
+        (index, key): (u32, &[u8]),
         row_no: u64,
     ) -> Result<Change> {
         let Some(session) = self.session.take() else { return Err(internal("engine in use")) };
@@ -63,7 +63,7 @@ impl<'a> Exec<'a> {
         // What a duplicate key's message shows.
         let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
         let mut kept = Vec::new();
-        let result = session.modify_columns(&entry.storage, key, in_place.changes, |row, out| {
+        let decide = |row: RowRef<'_>, out: &mut Vec<u8>| {
             failed = None;
             if std::mem::replace(&mut is_again, true) {
                 // The page had no room, or somebody got the row's lock before: what there is to be told is told again.
@@ -82,7 +82,11 @@ impl<'a> Exec<'a> {
                     Modify::Keep
                 }
             }
-        });
+        };
+        let result = match index {
+            0 => session.modify_columns(&entry.storage, key, in_place.changes, decide),
+            index => session.modify_unique(&entry.storage, index as usize, key, in_place.changes, decide),
+        };
         self.session = Some(session);
         if let Some(e) = failed {
             return Err(e);
