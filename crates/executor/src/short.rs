@@ -15,8 +15,8 @@ use engine::{HandlerCall, Modified, Modify};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LimitSpec, LockMode, Plan};
-use planner::short::{PointGet, PointKey, PointWrite, ShortPlan};
-use record::{ColumnSet, RowRef};
+use planner::short::{PointGet, PointWrite, ShortPlan};
+use record::ColumnSet;
 use types::Value;
 
 /// What a short plan runs with.
@@ -35,7 +35,8 @@ pub(crate) struct ShortRun<'r> {
 /// kilobyte and more.
 pub(crate) fn run(short: &ShortPlan, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     match short {
-        ShortPlan::PointGet(get) => point_get(get, run),
+        ShortPlan::PointGet(get) if get.key.index == 0 => point_get::<true>(get, run),
+        ShortPlan::PointGet(get) => point_get::<false>(get, run),
         ShortPlan::MultiPointGet(range) => range::points(range, run),
         ShortPlan::Range(range) => range::range(range, run),
         ShortPlan::SortedRange(sorted) => sorted_range::run(sorted, run),
@@ -86,26 +87,22 @@ fn encode_key(def: &TableDef, index: usize, exprs: &[Expr], params: &[Value], ke
     KeyState::Ready
 }
 
-/// The key of the only row of a statement.
-#[inline]
-fn encode_point(plan: &Plan, wanted: &PointKey, params: &[Value], key: &mut Vec<u8>) -> KeyState {
-    encode_key(&plan.tables[wanted.table as usize].def, wanted.index as usize, &wanted.values, params, key)
-}
-
 /// Whether a LIMIT lets the only row through. Otherwise the ordinary plan runs.
 #[inline]
 fn lets_one_through(limit: Option<&LimitSpec>, params: &[Value]) -> Result<bool> {
     Ok(limit.is_none() || matches!(range::limits(limit, params)?, (0, 1..)))
 }
 
+/// By the primary key, or by another one.
 #[inline(never)]
-fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+fn point_get<const PRIMARY: bool>(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let ShortRun { plan, params, session, scratch, consumer, .. } = run;
     if !lets_one_through(get.limit.as_ref(), params)? {
         return Ok(None);
     }
     let entry = &plan.tables[get.key.table as usize];
-    match encode_point(plan, &get.key, params, &mut scratch.key) {
+    let index = if PRIMARY { 0 } else { get.key.index as usize };
+    match encode_key(&entry.def, index, &get.key.values, params, &mut scratch.key) {
         KeyState::Misfit => return Ok(None),
         KeyState::NoRow => {
             consumer.begin(&plan.columns)?;
@@ -116,10 +113,10 @@ fn point_get(get: &PointGet, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     let read = if get.lock == LockMode::None { session.plain_read() } else { read_mode(get.lock) };
     consumer.begin(&plan.columns)?;
     session.handler_counts().add(HandlerCall::ReadKey, 1);
-    let mut show = |row: RowRef<'_>| consumer.record(row, &get.columns);
-    let found = match get.key.index {
-        0 => session.get(&entry.storage, &scratch.key, read, show),
-        index => session.get_unique(&entry.storage, index as usize, &scratch.key, read, |row, _| show(row)),
+    let found = if PRIMARY {
+        session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns))
+    } else {
+        session.get_unique(&entry.storage, index, &scratch.key, read, |row, _| consumer.record(row, &get.columns))
     };
     let found = match found {
         Ok(found) => found,
@@ -151,7 +148,7 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
     let (Some(in_place), [target]) = (&update.in_place, &update.targets[..]) else { return Err(internal("point update of no row")) };
     let mut key = std::mem::take(&mut scratch.key);
-    let outcome = match encode_point(plan, &write.key, params, &mut key) {
+    let outcome = match encode_key(&entry.def, write.key.index as usize, &write.key.values, params, &mut key) {
         KeyState::Misfit => Ok(None),
         KeyState::NoRow => Ok(Some(Changes::default())),
         KeyState::Ready => {
@@ -180,7 +177,7 @@ fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
         return Ok(None);
     }
     let entry = &plan.tables[write.key.table as usize];
-    match encode_point(plan, &write.key, params, &mut scratch.key) {
+    match encode_key(&entry.def, write.key.index as usize, &write.key.values, params, &mut scratch.key) {
         KeyState::Misfit => return Ok(None),
         KeyState::NoRow => return Ok(Some(Outcome::Changes(Changes::default()))),
         KeyState::Ready => {}
