@@ -21,20 +21,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl Session {
-    /// Like [`Session::get`] by a whole key of a unique secondary index, no part of it NULL.
+    /// Like [`Session::get`] by a whole key of a unique secondary index, no part of it NULL. `f` is told how the row is locked, for [`Session::give_back`].
     pub fn get_unique<R>(
         &mut self,
         table: &Arc<Table>,
         index_no: usize,
         user: &[u8],
         read: Read,
-        f: impl FnOnce(RowRef<'_>, RowKey<'_>) -> R,
+        f: impl FnOnce(RowRef<'_>, RowKey<'_>, RowLock) -> R,
     ) -> Result<Option<R>> {
-        if index_no == 0 {
-            return self.get(table, user, read, |row| f(row, RowKey::Whole(user)));
-        }
         let Some((mode, _)) = read.lock() else {
-            return self.look_up(table, index_no, user, 1, None)?.next(f);
+            return self.look_up(table, index_no, user, 1, None)?.next(|row, key| f(row, key, RowLock::Held));
         };
         self.before_locks();
         let mut f = Some(f);
@@ -58,26 +55,33 @@ impl Session {
     ) -> Result<Modified> {
         self.before_locks();
         let modified = self.with_entry(table, index_no, user, LockMode::Exclusive, |session, primary_key| {
-            let mut failed = None;
-            let modified =
-                session.modify_columns(table, primary_key, changes, |row, out| match has_key(&table.indexes[index_no], row, user) {
-                    Ok(true) => decide(row, out),
-                    Ok(false) => Modify::Pass,
+            let (mut failed, mut passed) = (None, false);
+            let modified = session.modify_columns(table, primary_key, changes, |row, out| {
+                let decision = match has_key(&table.indexes[index_no], row, user) {
+                    Ok(true) => Some(decide(row, out)),
+                    Ok(false) => None,
                     Err(error) => {
                         failed = Some(error);
-                        Modify::Pass
+                        None
                     }
-                })?;
-            failed.map_or(Ok((modified != Modified::NotFound).then_some(modified)), Err)
+                };
+                passed = decision == Some(Modify::Pass);
+                decision.unwrap_or(Modify::Pass)
+            })?;
+            failed.map_or(Ok((modified != Modified::NotFound || passed).then_some(modified)), Err)
         })?;
         if let Some(modified) = modified {
             return Ok(modified);
         }
-        let mut key_of = Some(|_: RowRef<'_>, key: RowKey<'_>| key.to_vec());
-        match self.scan_unique(table, index_no, user, Read::Exclusive(Wait::Block), &mut key_of)? {
-            Some(primary_key) => self.modify_columns(table, &primary_key, changes, decide),
-            None => Ok(Modified::NotFound),
+        let mut key_of = Some(|_: RowRef<'_>, key: RowKey<'_>, lock| (key.to_vec(), lock));
+        let found = self.scan_unique(table, index_no, user, Read::Exclusive(Wait::Block), &mut key_of)?;
+        let Some((primary_key, lock)) = found else { return Ok(Modified::NotFound) };
+        let modified = self.modify_columns(table, &primary_key, changes, decide)?;
+        if modified == Modified::NotFound {
+            // It was passed: locked, it is there.
+            self.give_back(table, &primary_key, lock);
         }
+        Ok(modified)
     }
 
     /// Calls `f` with the primary key behind the key's entry, if that comes first of those that begin so, is not marked, and nobody else's where entries are locked. `None` otherwise, or if `f` says so.
@@ -121,11 +125,11 @@ impl Session {
         user: &[u8],
         primary_key: &[u8],
         mode: LockMode,
-        f: &mut Option<impl FnOnce(RowRef<'_>, RowKey<'_>) -> R>,
+        f: &mut Option<impl FnOnce(RowRef<'_>, RowKey<'_>, RowLock) -> R>,
     ) -> Result<Option<R>> {
         let mut look = Some(|row: RowRef<'_>, lock: RowLock| -> Result<(Option<R>, RowLock)> {
             let is_it = has_key(&table.indexes[index_no], row, user)?;
-            let result = if is_it { f.take().map(|f| f(row, RowKey::Whole(primary_key))) } else { None };
+            let result = if is_it { f.take().map(|f| f(row, RowKey::Whole(primary_key), lock)) } else { None };
             Ok((result, lock))
         });
         let Ok(Locked::Row(looked)) = self.try_get_locked(table, primary_key, mode, &mut look)? else { return Ok(None) };
@@ -144,12 +148,12 @@ impl Session {
         index_no: usize,
         user: &[u8],
         read: Read,
-        f: &mut Option<impl FnOnce(RowRef<'_>, RowKey<'_>) -> R>,
+        f: &mut Option<impl FnOnce(RowRef<'_>, RowKey<'_>, RowLock) -> R>,
     ) -> Result<Option<R>> {
         let mut result = None;
         let mut scan = self.scan(table, index_no, KeyRange::prefix(user), Direction::Forward, read)?;
-        scan.for_each(|row, key| {
-            result = f.take().map(|f| f(row, key));
+        scan.for_each_locked(|row, key, lock| {
+            result = f.take().map(|f| f(row, key, lock));
             Step::Stop
         })?;
         Ok(result)

@@ -314,7 +314,7 @@ impl<'s> Scan<'s> {
 
     /// [`Scan::for_each`], with how each row is locked.
     #[inline]
-    fn for_each_locked(&mut self, mut f: impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step) -> Result<bool> {
+    pub(crate) fn for_each_locked(&mut self, mut f: impl FnMut(RowRef<'_>, RowKey<'_>, RowLock) -> Step) -> Result<bool> {
         match (self.state.read.lock(), self.state.index_no) {
             (None, 0) => self.primary_snapshot(&mut |row, key| f(row, key, RowLock::Held)),
             (None, _) => self.secondary(&mut |row, key| f(row, key, RowLock::Held)),

@@ -43,7 +43,7 @@ use sync::atomic::Ordering;
 pub enum Modify {
     /// Leave the row as it is; it stays locked.
     Keep,
-    /// It is not the row that was looked for: as if there were none.
+    /// It is not the row that was looked for: as if there were none. It is not locked, but for one that had to be waited for.
     Pass,
     /// Replace it by the row that the closure wrote.
     Replace,

@@ -142,16 +142,16 @@ impl<'a> Exec<'a> {
         x
     }
 
-    /// Prepares the change of one row by expressions over its columns: what reads of tables, subqueries and caches need is not made. [`Exec::finish_one_row`] ends it.
+    /// Prepares expressions over the columns of one row: what reads of tables, subqueries and caches need is not made. [`Exec::finish_one_row`] ends it.
     #[inline]
     pub(crate) fn of_one_row(
         plan: &'a Plan,
         params: &'a [Value],
-        session: &'a mut engine::Session,
+        session: Option<&'a mut engine::Session>,
         context: &'a mut dyn StatementContext,
         scratch: &mut Scratch,
     ) -> Exec<'a> {
-        Exec::bare(plan, params, Some(session), context, scratch)
+        Exec::bare(plan, params, session, context, scratch)
     }
 
     /// An execution that reads and writes no table.

@@ -3,6 +3,7 @@
 pub(crate) mod insert;
 mod range;
 pub(crate) mod sorted_range;
+pub(crate) mod tested;
 
 use crate::context::StatementContext;
 use crate::errors::internal;
@@ -10,13 +11,15 @@ use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome, RowConsumer};
 use crate::run::Result;
 use crate::scan::read_mode;
+use crate::short::tested::unwanted;
 use catalog::TableDef;
-use engine::{HandlerCall, Modified, Modify};
+use engine::{HandlerCall, Modified, Modify, Session, Table};
 use planner::expr::{Expr, ExprKind};
 use planner::keys::{self, Fit};
 use planner::plan::{Body, LimitSpec, LockMode, Plan};
 use planner::short::{PointGet, PointWrite, ShortPlan};
-use record::ColumnSet;
+use record::{ColumnSet, RowRef};
+use std::sync::Arc;
 use types::Value;
 
 /// What a short plan runs with.
@@ -35,7 +38,8 @@ pub(crate) struct ShortRun<'r> {
 /// kilobyte and more.
 pub(crate) fn run(short: &ShortPlan, run: ShortRun<'_>) -> Result<Option<Outcome>> {
     match short {
-        ShortPlan::PointGet(get) if get.key.index == 0 => point_get::<true>(get, run),
+        ShortPlan::PointGet(get) if get.row.tested.is_some() => tested::get(get, run),
+        ShortPlan::PointGet(get) if get.row.index == 0 => point_get::<true>(get, run),
         ShortPlan::PointGet(get) => point_get::<false>(get, run),
         ShortPlan::MultiPointGet(range) => range::points(range, run),
         ShortPlan::Range(range) => range::range(range, run),
@@ -100,9 +104,9 @@ fn point_get<const PRIMARY: bool>(get: &PointGet, run: ShortRun<'_>) -> Result<O
     if !lets_one_through(get.limit.as_ref(), params)? {
         return Ok(None);
     }
-    let entry = &plan.tables[get.key.table as usize];
-    let index = if PRIMARY { 0 } else { get.key.index as usize };
-    match encode_key(&entry.def, index, &get.key.values, params, &mut scratch.key) {
+    let entry = &plan.tables[get.row.table as usize];
+    let index = if PRIMARY { 0 } else { get.row.index as usize };
+    match encode_key(&entry.def, index, &get.row.key, params, &mut scratch.key) {
         KeyState::Misfit => return Ok(None),
         KeyState::NoRow => {
             consumer.begin(&plan.columns)?;
@@ -116,7 +120,7 @@ fn point_get<const PRIMARY: bool>(get: &PointGet, run: ShortRun<'_>) -> Result<O
     let found = if PRIMARY {
         session.get(&entry.storage, &scratch.key, read, |row| consumer.record(row, &get.columns))
     } else {
-        session.get_unique(&entry.storage, index, &scratch.key, read, |row, _| consumer.record(row, &get.columns))
+        session.get_unique(&entry.storage, index, &scratch.key, read, |row, _, _| consumer.record(row, &get.columns))
     };
     let found = match found {
         Ok(found) => found,
@@ -144,20 +148,20 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
     if !lets_one_through(write.limit.as_ref(), params)? {
         return Ok(None);
     }
-    let entry = &plan.tables[write.key.table as usize];
+    let entry = &plan.tables[write.row.table as usize];
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
     let (Some(in_place), [target]) = (&update.in_place, &update.targets[..]) else { return Err(internal("point update of no row")) };
     let mut key = std::mem::take(&mut scratch.key);
-    let outcome = match encode_key(&entry.def, write.key.index as usize, &write.key.values, params, &mut key) {
+    let outcome = match encode_key(&entry.def, write.row.index as usize, &write.row.key, params, &mut key) {
         KeyState::Misfit => Ok(None),
         KeyState::NoRow => Ok(Some(Changes::default())),
         KeyState::Ready => {
-            let mut x = Exec::of_one_row(plan, params, session, context, scratch);
+            let mut x = Exec::of_one_row(plan, params, Some(session), context, scratch);
             let mode = x.context.sql_mode();
             x.lenient = !mode.is_strict();
             x.null_lenient = x.lenient;
             x.count_calls(HandlerCall::ReadKey, 1);
-            let result = x.change_in_place(entry, target, in_place, (write.key.index, &key), 1);
+            let result = x.change_in_place(entry, target, in_place, (write.row.index, &key), write.row.tested.as_ref(), 1);
             x.finish_one_row(scratch);
             result.map(|change| {
                 let mut changes = Changes::default();
@@ -172,24 +176,59 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
 
 #[inline(never)]
 fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>> {
-    let ShortRun { plan, params, session, scratch, .. } = run;
+    let ShortRun { plan, params, session, context, scratch, .. } = run;
     if !lets_one_through(write.limit.as_ref(), params)? {
         return Ok(None);
     }
-    let entry = &plan.tables[write.key.table as usize];
-    match encode_key(&entry.def, write.key.index as usize, &write.key.values, params, &mut scratch.key) {
-        KeyState::Misfit => return Ok(None),
-        KeyState::NoRow => return Ok(Some(Outcome::Changes(Changes::default()))),
-        KeyState::Ready => {}
-    }
-    session.handler_counts().add(HandlerCall::ReadKey, 1);
-    let modified = match write.key.index {
-        0 => session.modify(&entry.storage, &scratch.key, |_, _| Modify::Delete),
-        index => session.modify_unique(&entry.storage, index as usize, &scratch.key, ColumnSet::ALL, |_, _| Modify::Delete),
+    let (entry, index) = (&plan.tables[write.row.table as usize], write.row.index as usize);
+    let mut key = std::mem::take(&mut scratch.key);
+    let outcome = match encode_key(&entry.def, index, &write.row.key, params, &mut key) {
+        KeyState::Misfit => Ok(None),
+        KeyState::NoRow => Ok(Some(Changes::default())),
+        KeyState::Ready => {
+            session.handler_counts().add(HandlerCall::ReadKey, 1);
+            let deleted = match &write.row.tested {
+                None => delete(session, &entry.storage, (index, &key), |_| Modify::Delete),
+                Some(tested) => {
+                    let unwanted = unwanted(Some(tested), session);
+                    let mut x = Exec::of_one_row(plan, params, None, context, scratch);
+                    let mut failed = None;
+                    let deleted = delete(session, &entry.storage, (index, &key), |row| match x.is_wanted(Some(tested), row) {
+                        Ok(is_wanted) => {
+                            if is_wanted {
+                                Modify::Delete
+                            } else {
+                                unwanted
+                            }
+                        }
+                        Err(error) => {
+                            failed = Some(error);
+                            Modify::Keep
+                        }
+                    });
+                    x.finish_one_row(scratch);
+                    failed.map_or(deleted, Err)
+                }
+            };
+            deleted.map(|affected| Some(Changes { affected, ..Changes::default() }))
+        }
     };
-    let affected = match modified? {
-        Modified::Deleted => 1,
-        _ => 0,
+    scratch.key = key;
+    Ok(outcome?.map(Outcome::Changes))
+}
+
+/// Deletes the row of a whole key of a unique index, if it is to be; how many it were.
+#[inline]
+fn delete(
+    session: &mut Session,
+    table: &Arc<Table>,
+    (index, key): (usize, &[u8]),
+    mut decide: impl FnMut(RowRef<'_>) -> Modify,
+) -> Result<u64> {
+    let decide = |row: RowRef<'_>, _: &mut Vec<u8>| decide(row);
+    let modified = match index {
+        0 => session.modify(table, key, decide)?,
+        _ => session.modify_unique(table, index, key, ColumnSet::ALL, decide)?,
     };
-    Ok(Some(Outcome::Changes(Changes { affected, ..Changes::default() })))
+    Ok(u64::from(modified == Modified::Deleted))
 }

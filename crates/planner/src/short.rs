@@ -3,7 +3,9 @@
 //! A short plan stands beside the ordinary one. At execution its parameters may turn out not to fit
 //! the key exactly (a string for a number, NULL, a value out of range); then the ordinary plan runs.
 
-use crate::expr::{Expr, ExprKind};
+use crate::dml::in_place::may_run_latched;
+use crate::expr::{Expr, ExprKind, Slot};
+use crate::logical::slots_of;
 use crate::plan::{
     Access, Aggregate, AggregateKind, Body, InsertSource, Interval, LimitSpec, LockMode, Node, Plan, Points, PrefixRange, Query, RangeSpec,
     SortKey, TableNode,
@@ -15,7 +17,7 @@ use types::TypeKind;
 /// A short plan.
 #[derive(Debug)]
 pub enum ShortPlan {
-    /// `SELECT columns FROM t WHERE primary key = …`, perhaps with a LIMIT; a locking one by any unique key.
+    /// `SELECT columns FROM t WHERE primary key = …`, perhaps with a LIMIT; a locking one, or one `AND` with other conditions, by any unique key.
     PointGet(PointGet),
     /// `SELECT columns FROM t WHERE primary key IN (…)`, in key order.
     MultiPointGet(ShortRange),
@@ -25,9 +27,9 @@ pub enum ShortPlan {
     SortedRange(SortedRange),
     /// `SELECT aggregates of columns FROM t WHERE` bounds on an index, or of all rows.
     RangeAggregate(RangeAggregate),
-    /// `UPDATE t SET … WHERE unique key = …`, perhaps with a LIMIT.
+    /// `UPDATE t SET … WHERE unique key = …`, perhaps `AND` other conditions, perhaps with a LIMIT.
     PointUpdate(PointWrite),
-    /// `DELETE FROM t WHERE unique key = …`, perhaps with a LIMIT.
+    /// `DELETE FROM t WHERE unique key = …`, likewise.
     PointDelete(PointWrite),
     /// `INSERT INTO t VALUES` rows of constants and parameters. What it needs is in the ordinary plan.
     Insert,
@@ -60,20 +62,31 @@ impl ShortPlan {
 
 /// The row that a statement finds by the whole key of a unique index.
 #[derive(Debug)]
-pub struct PointKey {
+pub struct PointRow {
     /// Position in [`Plan::tables`].
     pub table: u32,
     /// Position in the table's indexes.
     pub index: u32,
     /// A constant or parameter for each key part.
-    pub values: Vec<Expr>,
+    pub key: Vec<Expr>,
+    /// What is asked of it besides: whose it is, whether it was deleted, the version that was seen.
+    pub tested: Option<Tested>,
+}
+
+/// A condition that may be tested under the row's latch.
+#[derive(Debug)]
+pub struct Tested {
+    /// (column, slot) of the columns that it reads.
+    pub columns: Vec<(u32, Slot)>,
+    /// The condition.
+    pub filter: Expr,
 }
 
 /// A read of one row.
 #[derive(Debug)]
 pub struct PointGet {
-    /// Which. By the primary key, unless it is locked: a consistent read by another is a [`ShortRange`].
-    pub key: PointKey,
+    /// Which. By the primary key, unless it is locked or tested: other consistent reads by another are a [`ShortRange`].
+    pub row: PointRow,
     /// Columns to emit.
     pub columns: Vec<u32>,
     /// Locking.
@@ -150,7 +163,7 @@ pub struct RangeAggregate {
 #[derive(Debug)]
 pub struct PointWrite {
     /// Which.
-    pub key: PointKey,
+    pub row: PointRow,
     /// As of [`PointGet`]; without an offset.
     pub limit: Option<LimitSpec>,
 }
@@ -189,8 +202,8 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
     match &q.root {
         Node::Table(t) => {
             let columns = output_columns(q, t)?;
-            if let Some(key) = key_read(plan, t) {
-                return Some(ShortPlan::PointGet(PointGet { key, columns, lock: t.lock, limit: None }));
+            if let Some(row) = row_read(plan, t) {
+                return Some(ShortPlan::PointGet(PointGet { row, columns, lock: t.lock, limit: None }));
             }
             let range = short_range(plan, t, columns, &[], None, false)?;
             let parts = plan.tables[t.table as usize].def.indexes[0].parts.len();
@@ -201,9 +214,9 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
             let Node::Table(t) = &**input else { return None };
             let columns = output_columns(q, t)?;
             if limit_stands_ready(limit)
-                && let Some(key) = key_read(plan, t)
+                && let Some(row) = row_read(plan, t)
             {
-                return Some(ShortPlan::PointGet(PointGet { key, columns, lock: t.lock, limit: Some(limit.clone()) }));
+                return Some(ShortPlan::PointGet(PointGet { row, columns, lock: t.lock, limit: Some(limit.clone()) }));
             }
             Some(ShortPlan::Range(short_range(plan, t, columns, &[], Some(limit), false)?))
         }
@@ -330,18 +343,33 @@ fn sorted(plan: &Plan, q: &Query, input: &Node, keys: &[SortKey], limit: Option<
     Some(ShortPlan::SortedRange(SortedRange { range, order, distinct: computed.is_some() }))
 }
 
-/// The key of a node that reads one row by a unique key and tests nothing else.
-fn point_key(plan: &Plan, t: &TableNode) -> Option<PointKey> {
+/// The row of a node that reads one by a unique key.
+fn point_row(plan: &Plan, t: &TableNode) -> Option<PointRow> {
     let Access::Index { index, ranges: Some(spec), unique: true, .. } = &t.access else { return None };
     let def = &plan.tables[t.table as usize].def.indexes[*index as usize];
     let wanted = wanted_key(def, spec)?;
     let is_whole = if *index == 0 { wanted.values.len() == def.parts.len() } else { wanted.is_unique };
-    (is_whole && t.filter_is_ranges && is_of_values(spec)).then_some(PointKey { table: t.table, index: *index, values: wanted.values })
+    if !is_whole || !is_of_values(spec) {
+        return None;
+    }
+    let tested = if t.filter_is_ranges { None } else { Some(tested(plan, t)?) };
+    Some(PointRow { table: t.table, index: *index, key: wanted.values, tested })
 }
 
-/// The same for a read that is shortest so.
-fn key_read(plan: &Plan, t: &TableNode) -> Option<PointKey> {
-    point_key(plan, t).filter(|key| key.index == 0 || t.lock != LockMode::None)
+/// What is left of a node's condition where its ranges come out exact.
+fn tested(plan: &Plan, t: &TableNode) -> Option<Tested> {
+    let filter = t.reading(true).filter.filter(|filter| may_run_latched(filter))?;
+    let mut slots = Vec::new();
+    slots_of(filter, &plan.subplans, &mut slots);
+    slots.sort_unstable();
+    slots.dedup();
+    let column = |slot: Slot| t.columns.iter().find(|(_, own)| *own == slot).copied();
+    Some(Tested { columns: slots.into_iter().map(column).collect::<Option<_>>()?, filter: filter.clone() })
+}
+
+/// The row of a read that is shortest so.
+fn row_read(plan: &Plan, t: &TableNode) -> Option<PointRow> {
+    point_row(plan, t).filter(|row| row.index == 0 || t.lock != LockMode::None || row.tested.is_some())
 }
 
 /// The key of an index that ranges are all of. (Not of parts that hold the beginnings of strings only.)
@@ -366,8 +394,8 @@ fn values_equalled(spec: &RangeSpec) -> Option<Vec<Expr>> {
 /// A change of the row that a node reads, if it is one by a unique key.
 fn point_write(plan: &Plan, t: &TableNode, limit: &Option<Expr>) -> Option<PointWrite> {
     let limit = limit.clone().map(|count| LimitSpec { count: Some(count), offset: None });
-    let key = point_key(plan, t)?;
-    limit.as_ref().is_none_or(limit_stands_ready).then_some(PointWrite { key, limit })
+    let row = point_row(plan, t)?;
+    limit.as_ref().is_none_or(limit_stands_ready).then_some(PointWrite { row, limit })
 }
 
 fn limit_stands_ready(limit: &LimitSpec) -> bool {

@@ -68,6 +68,13 @@ fn selects(client: &RefCell<Client>) {
     count_apart("point_select_prepared", 1000, execution, |_| client.borrow_mut().answer());
     client.borrow().succeeded("point select");
 
+    // As frameworks ask whose it is, and whether it was deleted.
+    let statement = client.borrow_mut().prepare("SELECT c FROM sbtest1 WHERE id=? AND pad IS NOT NULL AND k>?");
+    let mut random = Random::new(25);
+    let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32 + 1, 0], &[]);
+    count_apart("point_select_filtered_prepared", 1000, execution, |_| client.borrow_mut().answer());
+    client.borrow().succeeded("point select with a condition");
+
     let statement = client.borrow_mut().prepare("SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?");
     let mut random = Random::new(4);
     let range = |_| {
@@ -171,6 +178,13 @@ fn unique_changes(client: &RefCell<Client>, engine: &Arc<Engine>) {
         count_apart(name, 1000, purged(engine, execution), |_| client.borrow_mut().answer());
         client.borrow().succeeded(name);
     }
+    // As who has seen a version changes that one only.
+    let statement = client.borrow_mut().prepare("UPDATE people SET logins=logins+1 WHERE id=? AND logins<?");
+    let mut random = Random::new(26);
+    let execution = |_| client.borrow_mut().execution(statement, &[random.below(ROWS) as u32, 1000], &[]);
+    count_apart("update_filtered_prepared", 1000, purged(engine, execution), |_| client.borrow_mut().answer());
+    client.borrow().succeeded("update with a condition");
+
     // The row that the same change finds by its primary key, for comparison.
     let statement = client.borrow_mut().prepare("UPDATE people SET logins=logins+1 WHERE id=?");
     let mut random = Random::new(24);

@@ -151,7 +151,7 @@ impl World {
         }
         let user = schema::encode(&table.def, parts, &probe);
         let expected = rows.iter().find(|(_, row)| schema::encode(&table.def, parts, row) == user);
-        let found = client.session.get_unique(&entry.storage, index_no, &user, read, |row, _| values(row));
+        let found = client.session.get_unique(&entry.storage, index_no, &user, read, |row, _, _| values(row));
         self.trace.line(format!("c{} get {name}.{index_no} {user:02x?} {read:?}: {}", client.no, outcome(&found)));
         let Some(found) = self.check_locking(client, name, read, found, "get by unique key")? else { return Ok(()) };
         let found = found.transpose().map_err(Stop::Violation)?;

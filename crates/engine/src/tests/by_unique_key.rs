@@ -152,7 +152,7 @@ fn locking_reads_find_and_lock_what_a_scan_does() {
             for u in [20, 40, 60, 80, 90, 95, 140] {
                 for wait in [Wait::Block, Wait::NoWait, Wait::SkipLocked] {
                     for read in [Read::Share(wait), Read::Exclusive(wait)] {
-                        let short = run(level, beside, |f, s| s.get_unique(&f.table, U, &user(u), read, |row, _| int(row, 0)));
+                        let short = run(level, beside, |f, s| s.get_unique(&f.table, U, &user(u), read, |row, _, _| int(row, 0)));
                         let long = run(level, beside, |f, s| by_scan(f, s, u, read));
                         assert_eq!(short, long, "{level:?} {beside:?} u = {u} {read:?}");
                     }
@@ -168,7 +168,7 @@ fn changes_are_those_of_a_row_that_a_scan_finds() {
     for level in LEVELS {
         for beside in ALL {
             for u in [20, 40, 60, 80, 90, 95, 140] {
-                for change in [Modify::Keep, Modify::Replace, Modify::Delete] {
+                for change in [Modify::Keep, Modify::Pass, Modify::Replace, Modify::Delete] {
                     let decide = |row: RowRef<'_>, new: &mut Vec<u8>| {
                         with_k(row, new, 77);
                         change
@@ -186,7 +186,7 @@ fn changes_are_those_of_a_row_that_a_scan_finds() {
                         if let Some(id) = found {
                             s.modify(&f.table, &f.key(id), decide)?;
                         }
-                        Ok(found)
+                        Ok(found.filter(|_| change != Modify::Pass))
                     });
                     let of_row = |(outcome, (locks, rows)): (Outcome, State)| {
                         let is_own_row = |lock: &Lock| (lock.0, lock.2, lock.3) == (Some(0), LockMode::Exclusive, 1);
@@ -260,7 +260,7 @@ fn who_is_found_has_the_key_while_keys_move() {
                         let mut shown = None;
                         let result = match random.below(3) {
                             0 => s
-                                .get_unique(&f.table, U, &user(u), Read::Exclusive(Wait::Block), |row, key| {
+                                .get_unique(&f.table, U, &user(u), Read::Exclusive(Wait::Block), |row, key, _| {
                                     shown = Some((int(row, 3), key.to_vec() == f.key(int(row, 0))));
                                 })
                                 .map(|_| 0),

@@ -7,9 +7,11 @@ use crate::errors::internal;
 use crate::exec::Exec;
 use crate::execute::Changes;
 use crate::run::{Flow, Result};
+use crate::short::tested::unwanted;
 use catalog::TableEntry;
 use engine::{Modified, Modify};
 use planner::plan::{InPlace, Update, UpdateTarget};
+use planner::short::Tested;
 use record::RowRef;
 use smallvec::SmallVec;
 use types::Value;
@@ -41,35 +43,45 @@ impl<'a> Exec<'a> {
         let entry = &self.plan.tables[target.table as usize];
         self.run(&update.input, &mut |x| {
             let Value::Bytes(key) = std::mem::take(&mut x.frame[target.key_slot as usize]) else { return Ok(Flow::Continue) };
-            changes.count(x.change_in_place(entry, target, in_place, (0, &key), changes.matched + 1)?);
+            changes.count(x.change_in_place(entry, target, in_place, (0, &key), None, changes.matched + 1)?);
             left -= 1;
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         })?;
         Ok(changes)
     }
 
-    /// Changes the row of a whole key of a unique index, the `row_no`th of the statement.
+    /// Changes the row of a whole key of a unique index, the `row_no`th of the statement, if it passes what is `tested`.
     pub(crate) fn change_in_place(
         &mut self,
         entry: &'a TableEntry,
         target: &'a UpdateTarget,
         in_place: &InPlace,
         (index, key): (u32, &[u8]),
+        tested: Option<&Tested>,
         row_no: u64,
     ) -> Result<Change> {
         let Some(session) = self.session.take() else { return Err(internal("engine in use")) };
-        let mut failed = None;
+        let (mut failed, mut is_wanted, unwanted) = (None, true, unwanted(tested, session));
         let (told, mut is_again) = (self.context.warning_total(), false);
         // What a duplicate key's message shows.
         let keeps_row = entry.def.indexes.iter().skip(1).any(|index| index.unique);
         let mut kept = Vec::new();
         let decide = |row: RowRef<'_>, out: &mut Vec<u8>| {
             failed = None;
+            is_wanted = true;
             if std::mem::replace(&mut is_again, true) {
                 // The page had no room, or somebody got the row's lock before: what there is to be told is told again.
                 self.context.take_warnings(told);
             }
-            match self.changed_row(entry, target, &in_place.reads, row, row_no, out) {
+            let changed = match self.is_wanted(tested, row) {
+                Ok(true) => self.changed_row(entry, target, &in_place.reads, row, row_no, out),
+                Ok(false) => {
+                    is_wanted = false;
+                    return unwanted;
+                }
+                Err(error) => Err(error),
+            };
+            match changed {
                 Ok(false) => Modify::Keep,
                 Ok(true) => {
                     if keeps_row {
@@ -92,6 +104,7 @@ impl<'a> Exec<'a> {
             return Err(e);
         }
         match result {
+            Ok(_) if !is_wanted => Ok(Change::NotFound),
             Ok(Modified::NotFound) => Ok(Change::NotFound),
             Ok(Modified::Replaced) => Ok(Change::Changed),
             Ok(_) => Ok(Change::Same),

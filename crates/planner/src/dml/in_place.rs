@@ -47,7 +47,7 @@ fn in_place(plan: &Plan) -> Option<InPlace> {
 }
 
 /// Whether an expression neither waits nor reads tables, nor leaves anything behind: it may be evaluated again, when the row had to be waited for.
-fn may_run_latched(e: &Expr) -> bool {
+pub(crate) fn may_run_latched(e: &Expr) -> bool {
     !e.any(&mut |x| match &x.kind {
         ExprKind::Subquery(..) | ExprKind::AssignVariable(..) | ExprKind::NoDefault(_) => true,
         ExprKind::Func(func, _) => func.is_volatile(),
