@@ -2,10 +2,11 @@
 //!
 //! # Invariants
 //! 1. All tables that checks and actions can touch are among the plan's, so that their metadata locks are taken before any row's.
-//! 2. The plan of a statement whose targets have no part in foreign keys has none of this.
+//! 2. The plan of a statement whose targets have no part in foreign keys has none of this; nor has that of an UPDATE that sets no column of a key, or of a DELETE from a table that nobody
+//!    refers to, but where actions of others come to the table. (Whose keys change is planned anew: a plan is of one version of the catalogue.)
 
 use crate::binder::Binder;
-use crate::plan::Body;
+use crate::plan::{Body, UpdateTarget};
 use crate::row_rules::RowRules;
 use catalog::{ForeignKeyDef, ReferenceAction, TableEntry};
 use mysql_error::SqlError;
@@ -97,21 +98,32 @@ pub fn parent_columns(parent: &TableEntry, key: &ForeignKeyDef) -> Option<Vec<us
 
 /// Finds the keys of what a statement changes; the tables they lead to become tables of the plan.
 pub(crate) fn resolve(b: &mut Binder<'_>, body: &Body) -> Result<Option<Box<ForeignKeys>>, SqlError> {
-    let targets: Vec<u32> = match body {
-        Body::Query(_) => return Ok(None),
-        Body::Insert(insert) => vec![insert.table],
-        Body::Update(update) => update.targets.iter().map(|target| target.table).collect(),
-        Body::Delete(delete) => delete.targets.iter().map(|target| target.table).collect(),
-    };
-    if targets.iter().all(|no| !b.tables[*no as usize].has_foreign_keys()) {
-        return Ok(None);
-    }
     let context = b.context;
     let find = |database: &str, name: &str| match context.related_table(database, name) {
         Ok(entry) => Ok(Some(entry)),
         Err(error) if matches!(error.code, NO_SUCH_TABLE | BAD_DATABASE) => Ok(None),
         Err(error) => Err(error),
     };
+    let mut targets = Vec::new();
+    match body {
+        Body::Query(_) => {}
+        Body::Insert(insert) => targets.push(insert.table),
+        Body::Update(update) => {
+            for target in &update.targets {
+                let entry = &b.tables[target.table as usize];
+                if sets_own_keys(entry, target) || sets_what_is_referred_to(entry, target, find)? {
+                    targets.push(target.table);
+                }
+            }
+        }
+        // Whoever refers to others may go.
+        Body::Delete(delete) => {
+            targets.extend(delete.targets.iter().map(|target| target.table).filter(|no| !b.tables[*no as usize].children.is_empty()))
+        }
+    }
+    if targets.iter().all(|no| !b.tables[*no as usize].has_foreign_keys()) {
+        return Ok(None);
+    }
     let mut found = ForeignKeys::default();
     let mut waiting = targets;
     while let Some(no) = waiting.pop() {
@@ -146,6 +158,34 @@ pub(crate) fn resolve(b: &mut Binder<'_>, body: &Body) -> Result<Option<Box<Fore
         found.tables.push((no, keys));
     }
     Ok(Some(Box::new(found)))
+}
+
+/// Whether an UPDATE may set a column. (What is computed follows from others.)
+fn may_set(entry: &TableEntry, target: &UpdateTarget, at: usize) -> bool {
+    let column = &entry.def.columns[at];
+    column.on_update_now || column.generated.is_some() || target.set.iter().any(|(set, _)| *set as usize == at)
+}
+
+/// Whether an UPDATE may set a column by which the table refers to another one.
+fn sets_own_keys(entry: &TableEntry, target: &UpdateTarget) -> bool {
+    entry.def.foreign_keys.iter().flat_map(|key| &key.columns).any(|at| may_set(entry, target, *at))
+}
+
+/// Whether an UPDATE may set a column by which others refer to the table.
+fn sets_what_is_referred_to(
+    entry: &TableEntry,
+    target: &UpdateTarget,
+    find: impl Fn(&str, &str) -> Result<Option<Arc<TableEntry>>, SqlError>,
+) -> Result<bool, SqlError> {
+    for (database, name) in &entry.children {
+        let Some(child) = find(database, name)? else { continue };
+        let mut referring = child.def.foreign_keys.iter().filter(|key| key.refers_to(&entry.def.database, &entry.def.name));
+        // Columns that are not found are not known to be others.
+        if referring.any(|key| parent_columns(entry, key).is_none_or(|columns| columns.iter().any(|at| may_set(entry, target, *at)))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The number of a table in the plan, which has it from now on.
