@@ -192,18 +192,16 @@ fn point_delete(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
                 Some(tested) => {
                     let unwanted = unwanted(Some(tested), session);
                     let mut x = Exec::of_one_row(plan, params, None, context, scratch);
-                    let mut failed = None;
-                    let deleted = delete(session, &entry.storage, (index, &key), |row| match x.is_wanted(Some(tested), row) {
-                        Ok(is_wanted) => {
-                            if is_wanted {
-                                Modify::Delete
-                            } else {
-                                unwanted
-                            }
-                        }
-                        Err(error) => {
-                            failed = Some(error);
-                            Modify::Keep
+                    let (mut failed, told) = (None, x.context.warning_total());
+                    let deleted = delete(session, &entry.storage, (index, &key), |row| {
+                        // Where the row had to be waited for what is to be told is told again.
+                        x.context.take_warnings(told);
+                        let is_wanted = x.is_wanted(Some(tested), row);
+                        failed = is_wanted.as_ref().err().cloned();
+                        match is_wanted {
+                            Ok(true) => Modify::Delete,
+                            Ok(false) => unwanted,
+                            Err(_) => Modify::Keep,
                         }
                     });
                     x.finish_one_row(scratch);
