@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! 1. All tables that checks and actions can touch are among the plan's, so that their metadata locks are taken before any row's.
-//! 2. The plan of a statement whose targets have no part in foreign keys has none of this; nor has that of an UPDATE that sets no column of a key, or of a DELETE from a table that nobody
-//!    refers to, but where actions of others come to the table. (Whose keys change is planned anew: a plan is of one version of the catalogue.)
+//! 2. The plan of a statement whose targets have no part in foreign keys has none of this; nor has that of an UPDATE that sets no column of a key, or of a DELETE from tables that nobody
+//!    refers to. (Whose keys change is planned anew: a plan is of one version of the catalogue.)
 
 use crate::binder::Binder;
 use crate::plan::{Body, UpdateTarget};
@@ -104,24 +104,14 @@ pub(crate) fn resolve(b: &mut Binder<'_>, body: &Body) -> Result<Option<Box<Fore
         Err(error) if matches!(error.code, NO_SUCH_TABLE | BAD_DATABASE) => Ok(None),
         Err(error) => Err(error),
     };
-    let mut targets = Vec::new();
-    match body {
-        Body::Query(_) => {}
-        Body::Insert(insert) => targets.push(insert.table),
-        Body::Update(update) => {
-            for target in &update.targets {
-                let entry = &b.tables[target.table as usize];
-                if sets_own_keys(entry, target) || sets_what_is_referred_to(entry, target, find)? {
-                    targets.push(target.table);
-                }
-            }
-        }
-        // Whoever refers to others may go.
-        Body::Delete(delete) => {
-            targets.extend(delete.targets.iter().map(|target| target.table).filter(|no| !b.tables[*no as usize].children.is_empty()))
-        }
-    }
-    if targets.iter().all(|no| !b.tables[*no as usize].has_foreign_keys()) {
+    let targets: Vec<u32> = match body {
+        Body::Query(_) => return Ok(None),
+        Body::Insert(insert) => vec![insert.table],
+        Body::Update(update) => update.targets.iter().map(|target| target.table).collect(),
+        Body::Delete(delete) => delete.targets.iter().map(|target| target.table).collect(),
+    };
+    // One that is concerned brings the others in: of several tables rows go in the order of their keys.
+    if targets.iter().all(|no| !b.tables[*no as usize].has_foreign_keys()) || !concerns_keys(b, body, find)? {
         return Ok(None);
     }
     let mut found = ForeignKeys::default();
@@ -158,6 +148,28 @@ pub(crate) fn resolve(b: &mut Binder<'_>, body: &Body) -> Result<Option<Box<Fore
         found.tables.push((no, keys));
     }
     Ok(Some(Box::new(found)))
+}
+
+/// Whether a statement makes rows, may set a column of a key, or may remove a row that others refer to.
+fn concerns_keys(
+    b: &Binder<'_>,
+    body: &Body,
+    find: impl Fn(&str, &str) -> Result<Option<Arc<TableEntry>>, SqlError> + Copy,
+) -> Result<bool, SqlError> {
+    let entry = |no: u32| &*b.tables[no as usize];
+    match body {
+        Body::Query(_) => Ok(false),
+        Body::Insert(_) => Ok(true),
+        Body::Delete(delete) => Ok(delete.targets.iter().any(|target| !entry(target.table).children.is_empty())),
+        Body::Update(update) => {
+            for target in &update.targets {
+                if sets_own_keys(entry(target.table), target) || sets_what_is_referred_to(entry(target.table), target, find)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+    }
 }
 
 /// Whether an UPDATE may set a column. (What is computed follows from others.)
