@@ -463,7 +463,7 @@ impl Session {
         }
     }
 
-    /// Whether the row behind a marked entry is without its key, and stays so whether its writer commits or not.
+    /// Whether the row behind an entry, which is marked then or about to be, is without its key, and stays so whether its writer commits or not.
     #[cold]
     pub(crate) fn is_left_behind(&self, table: &Table, index: &Index, entry: &Entry<'_>) -> Result<bool> {
         table.primary().tree.get(entry.primary_key, |value| -> Result<bool> {
