@@ -5,12 +5,14 @@ pub(crate) mod duplicate;
 pub(crate) mod in_place;
 pub(crate) mod insert;
 pub(crate) mod load;
+pub(crate) mod met;
 pub(crate) mod placed;
 pub(crate) mod rules;
 pub(crate) mod store;
 pub(crate) mod together;
 
 use crate::change::duplicate::duplicate_entry;
+use crate::change::in_place::Assigned;
 use crate::change::insert::{same_row, same_value};
 use crate::document::with_table;
 use crate::errors::{Error, internal};
@@ -48,8 +50,8 @@ impl<'a> Exec<'a> {
         if left == 0 {
             return Ok(changes);
         }
-        if let Some(in_place) = &update.in_place {
-            return self.update_in_place(update, in_place, left);
+        if let Some(assigned) = Assigned::by_update(update) {
+            return self.update_in_place(update, assigned, left);
         }
         let mut progress: Vec<Progress> = update.targets.iter().map(|_| Progress::default()).collect();
         // Of the target that is shown to those behind it: the key of the row that was met last, and what that becomes.

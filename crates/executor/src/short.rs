@@ -5,6 +5,7 @@ mod range;
 pub(crate) mod sorted_range;
 pub(crate) mod tested;
 
+use crate::change::in_place::Assigned;
 use crate::context::StatementContext;
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
@@ -150,7 +151,7 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
     }
     let entry = &plan.tables[write.row.table as usize];
     let Body::Update(update) = &plan.body else { return Err(internal("point update without UPDATE")) };
-    let (Some(in_place), [target]) = (&update.in_place, &update.targets[..]) else { return Err(internal("point update of no row")) };
+    let Some(assigned) = Assigned::by_update(update) else { return Err(internal("point update of no row")) };
     let mut key = std::mem::take(&mut scratch.key);
     let outcome = match encode_key(&entry.def, write.row.index as usize, &write.row.key, params, &mut key) {
         KeyState::Misfit => Ok(None),
@@ -161,7 +162,7 @@ fn point_update(write: &PointWrite, run: ShortRun<'_>) -> Result<Option<Outcome>
             x.lenient = !mode.is_strict();
             x.null_lenient = x.lenient;
             x.count_calls(HandlerCall::ReadKey, 1);
-            let result = x.change_in_place(entry, target, in_place, (write.row.index, &key), write.row.tested.as_ref(), 1);
+            let result = x.change_in_place(entry, assigned, (write.row.index, &key), write.row.tested.as_ref(), 1);
             x.finish_one_row(scratch);
             result.map(|change| {
                 let mut changes = Changes::default();

@@ -137,6 +137,7 @@ fn short_inserts_do_as_ordinary_ones() {
                 def.columns[0].auto_increment = true;
                 def.columns[1].default = DefaultValue::Constant(Value::Int(7));
                 def.columns[7].default = DefaultValue::CurrentTimestamp;
+                def.columns[7].on_update_now = true;
             },
         );
         db.table("plain", &[("a", ColumnType::varchar(20_000, Collation::DEFAULT)), ("b", ColumnType::int())], &[("b", true, &["b"])]);
@@ -166,6 +167,20 @@ fn short_inserts_do_as_ordinary_ones() {
         "INSERT INTO plain VALUES ()",
         "INSERT INTO plain VALUES (), ()",
         "INSERT INTO plain () VALUES ()",
+        "INSERT INTO t (id, k, must) VALUES (200, 50, 1) ON DUPLICATE KEY UPDATE must = must + 1",
+        "INSERT INTO t (id, k, must) VALUES (200, 51, 5) ON DUPLICATE KEY UPDATE must = must + VALUES(must), v = 'met'",
+        "INSERT INTO t (id, k, must) VALUES (200, 51, 5) ON DUPLICATE KEY UPDATE v = 'met'",
+        "INSERT INTO t (k, must, v) VALUES (50, 7, 'abc') ON DUPLICATE KEY UPDATE v = VALUES(v), c = v, must = VALUES(must) + t.must",
+        "INSERT INTO t (k, must) VALUES (50, 1), (52, 1), (50, 2), (53, 1) ON DUPLICATE KEY UPDATE must = must * 10 + VALUES(must)",
+        "INSERT INTO t (k, must) VALUES (52, 1) AS new ON DUPLICATE KEY UPDATE k = new.k + 2",
+        "INSERT INTO t (k, must) VALUES (54, 1) ON DUPLICATE KEY UPDATE k = 53",
+        "INSERT INTO t (k, must) VALUES (54, 1) ON DUPLICATE KEY UPDATE v = '12345678901'",
+        "INSERT INTO t (k, must) VALUES (54, 1) ON DUPLICATE KEY UPDATE must = NULL",
+        "INSERT INTO t (k, must) VALUES (54, 1) ON DUPLICATE KEY UPDATE u = u - 1, f = k / 0, d = '1.23456'",
+        "INSERT INTO t (k, must) VALUES (54, 'x') ON DUPLICATE KEY UPDATE must = 3",
+        "INSERT INTO t (k, must) VALUES (11, 1) ON DUPLICATE KEY UPDATE must = must",
+        "INSERT INTO t (k, must) VALUES (11, 1) ON DUPLICATE KEY UPDATE must = must + 1",
+        "INSERT INTO plain VALUES ('a', 50), ('b', NULL), ('c', 50) ON DUPLICATE KEY UPDATE a = CONCAT(a, VALUES(a))",
     ]
     .into_iter()
     .map(|sql| (sql.to_owned(), Vec::new()))
@@ -175,26 +190,38 @@ fn short_inserts_do_as_ordinary_ones() {
         ("INSERT INTO plain VALUES (?, ?), (?, 31)".to_owned(), vec![Value::from("ä"), Value::Double(30.5), Value::Null]),
         ("INSERT INTO plain VALUES (?, ?)".to_owned(), vec![Value::Bytes(b"\xFF".into()), Value::Int(40)]),
         ("INSERT INTO plain VALUES (?, ?)".to_owned(), vec![Value::Int(12), Value::UInt(u64::MAX)]),
+        (format!("INSERT INTO plain VALUES ('{long}', 50) ON DUPLICATE KEY UPDATE a = VALUES(a)"), Vec::new()),
+        ("INSERT INTO plain VALUES (?, ?) ON DUPLICATE KEY UPDATE a = ?".to_owned(), vec![Value::Int(1), Value::Int(50), Value::from("ä")]),
+        ("INSERT INTO plain VALUES (?, ?) ON DUPLICATE KEY UPDATE b = ?".to_owned(), vec![Value::Int(1), Value::Int(50), Value::Int(1)]),
     ])
     .collect();
     let lenient = SqlMode::parse("").expect("a mode");
     let on_zero = SqlMode::parse("STRICT_TRANS_TABLES,NO_AUTO_VALUE_ON_ZERO").expect("a mode");
     for mode in [SqlMode::DEFAULT, lenient, on_zero] {
-        let (mut short, mut ordinary) = (make(), make());
+        let mut short = make();
         short.context.mode = mode;
-        ordinary.context.mode = mode;
+        // A row that is met is changed where it lies, or all of it is written.
+        let mut ordinary = [true, false].map(|in_place| (in_place, make()));
+        ordinary.iter_mut().for_each(|(_, db)| db.context.mode = mode);
         for (sql, params) in &statements {
             let by_short = short.plan(sql, params).expect("a plan");
             assert!(matches!(by_short.short, Some(planner::short::ShortPlan::Insert)), "{sql}");
-            let mut by_operators = ordinary.plan(sql, params).expect("a plan");
-            by_operators.short = None;
             let one = short.run_plan(&by_short, params).map(|(outcome, _)| outcome).map_err(|e| e.to_string());
-            let other = ordinary.run_plan(&by_operators, params).map(|(outcome, _)| outcome).map_err(|e| e.to_string());
-            assert_eq!(one, other, "{sql}");
-            assert_eq!(format!("{:?}", short.context.warnings), format!("{:?}", ordinary.context.warnings), "{sql}");
-            for table in ["t", "plain"] {
-                let all = format!("SELECT * FROM {table}");
-                assert_eq!(short.query(&all), ordinary.query(&all), "{sql}");
+            for (in_place, ordinary) in &mut ordinary {
+                let mut by_operators = ordinary.plan(sql, params).expect("a plan");
+                by_operators.short = None;
+                if let planner::plan::Body::Insert(insert) = &mut by_operators.body
+                    && !*in_place
+                {
+                    insert.met = None;
+                }
+                let other = ordinary.run_plan(&by_operators, params).map(|(outcome, _)| outcome).map_err(|e| e.to_string());
+                assert_eq!(one, other, "{sql}");
+                assert_eq!(format!("{:?}", short.context.warnings), format!("{:?}", ordinary.context.warnings), "{sql}");
+                for table in ["t", "plain"] {
+                    let all = format!("SELECT * FROM {table}");
+                    assert_eq!(short.query(&all), ordinary.query(&all), "{sql}");
+                }
             }
         }
     }
@@ -203,7 +230,10 @@ fn short_inserts_do_as_ordinary_ones() {
         "INSERT INTO t (k, must) VALUES (1 + 1, 1)",
         "INSERT IGNORE INTO t (k, must) VALUES (1, 1)",
         "REPLACE INTO t (k, must) VALUES (1, 1)",
-        "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE k = 3",
+        "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE id = 3",
+        "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE must = LAST_INSERT_ID(k)",
+        "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE must = @a := 1",
+        "INSERT IGNORE INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE must = 3",
         "INSERT INTO t (k, must) SELECT 1, 1",
         "INSERT INTO t (k, must, at) VALUES (1, 1, NOW())",
     ] {

@@ -8,7 +8,7 @@
 use crate::binder::Binder;
 use crate::plan::{Body, UpdateTarget};
 use crate::row_rules::RowRules;
-use catalog::{ForeignKeyDef, ReferenceAction, TableEntry};
+use catalog::{ForeignKeyDef, ReferenceAction, TableDef, TableEntry};
 use mysql_error::SqlError;
 use std::sync::Arc;
 
@@ -55,6 +55,14 @@ pub struct ChildKey {
     pub columns: Vec<usize>,
     /// The table's index by which who refers to it finds its row.
     pub parent_index: Option<u32>,
+}
+
+impl TableKeys {
+    /// Whether one of the table's columns has a part in a key, its own or another's.
+    pub fn have(&self, def: &TableDef, column: usize) -> bool {
+        self.parents.iter().any(|key| def.foreign_keys[key.key as usize].columns.contains(&column))
+            || self.children.iter().any(|key| key.columns.contains(&column))
+    }
 }
 
 impl ForeignKeys {

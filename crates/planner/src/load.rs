@@ -72,6 +72,7 @@ pub fn plan_load(load: &ast::LoadData<'_>, sql: &[u8], ignore: bool, context: &d
         replace,
         ignore,
         on_duplicate: Vec::new(),
+        met: None,
         new_slots,
         existing_slots,
         source_slots: Vec::new(),

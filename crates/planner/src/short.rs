@@ -31,7 +31,7 @@ pub enum ShortPlan {
     PointUpdate(PointWrite),
     /// `DELETE FROM t WHERE unique key = …`, likewise.
     PointDelete(PointWrite),
-    /// `INSERT INTO t VALUES` rows of constants and parameters. What it needs is in the ordinary plan.
+    /// `INSERT INTO t VALUES` rows of constants and parameters, perhaps with ON DUPLICATE KEY UPDATE. What it needs is in the ordinary plan.
     Insert,
 }
 
@@ -170,8 +170,8 @@ pub struct PointWrite {
 
 /// Finds the short form of a plan.
 pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
-    // Checks and actions of foreign keys read and write other rows, which a short plan does not.
-    if !plan.subplans.is_empty() || plan.foreign_keys.is_some() {
+    // Checks and actions of foreign keys read and write other rows, which a short plan does not; but for an INSERT's, which looks for those that its rows refer to.
+    if !plan.subplans.is_empty() || plan.foreign_keys.is_some() && !matches!(plan.body, Body::Insert(_)) {
         return None;
     }
     match &plan.body {
@@ -192,7 +192,8 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
                 InsertSource::Literals(_) => true,
                 InsertSource::Query(_) | InsertSource::External(_) => false,
             };
-            let plain = i.rules.is_none() && !i.replace && !i.ignore && i.on_duplicate.is_empty();
+            // A duplicate is an error, or is changed where it lies.
+            let plain = i.rules.is_none() && !i.replace && !i.ignore && (i.on_duplicate.is_empty() || i.met.is_some());
             (constants && plain).then_some(ShortPlan::Insert)
         }
     }

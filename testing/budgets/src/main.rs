@@ -15,6 +15,7 @@
 
 mod bulk;
 mod client;
+mod inserts;
 mod instant;
 mod parts;
 mod recovery;

@@ -1,6 +1,7 @@
 //! Whole statements of one session, from a packet's payload to the reply in the packet buffer.
 
-use crate::client::{Client, Param, connect, open};
+use crate::client::{Client, connect, open};
+use crate::inserts;
 use crate::window::{Random, count_apart, count_rows};
 use engine::Engine;
 use std::cell::RefCell;
@@ -8,9 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Rows of the table, which is sysbench's.
-const ROWS: u64 = 10_000;
-/// Rows of a statement of many.
-const MANY: u64 = 100;
+pub const ROWS: u64 = 10_000;
 
 /// Counts all statements; the data lies in `directory`.
 pub fn run(directory: &Path) {
@@ -24,7 +23,7 @@ pub fn run(directory: &Path) {
     unique_changes(&client, &engine);
     scans(&client);
     plans(&client);
-    inserts(&client, &engine);
+    inserts::run(&client, &engine);
     lists(&client);
 }
 
@@ -45,7 +44,7 @@ fn load(client: &mut Client) {
 }
 
 /// Groups of eleven digits with dashes between, as sysbench makes them.
-fn text(random: &mut Random, groups: usize) -> String {
+pub fn text(random: &mut Random, groups: usize) -> String {
     let group = |_| format!("{:011}", random.below(1 << 30) * 93 % 100_000_000_000);
     (0..groups).map(group).collect::<Vec<_>>().join("-")
 }
@@ -118,7 +117,7 @@ fn changes(client: &RefCell<Client>, engine: &Arc<Engine>) {
 }
 
 /// Has purge run now and then before what is prepared.
-fn purged<'e>(engine: &'e Arc<Engine>, mut prepare: impl FnMut(u64) + 'e) -> impl FnMut(u64) + 'e {
+pub fn purged<'e>(engine: &'e Arc<Engine>, mut prepare: impl FnMut(u64) + 'e) -> impl FnMut(u64) + 'e {
     move |n| {
         if n % 64 == 0 {
             engine.purge_all();
@@ -306,34 +305,4 @@ fn lists(client: &RefCell<Client>) {
     };
     count_apart("in_of_1000_prepared", 20, execution, |_| client.borrow_mut().answer());
     client.borrow().succeeded("list");
-}
-
-/// New rows with one secondary index, behind those that are there.
-fn inserts(client: &RefCell<Client>, engine: &Arc<Engine>) {
-    let mut random = Random::new(15);
-    let mut row = move |id| format!("({id},{:05},'{}','{}')", random.below(ROWS) + 1, text(&mut random, 10), text(&mut random, 5));
-    let insert = |n| client.borrow_mut().text(&format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES {}", row(2 * ROWS + n)));
-    count_apart("insert_text", 1000, purged(engine, insert), |_| client.borrow_mut().answer());
-    client.borrow().succeeded("insert");
-
-    let many = |n| {
-        let rows: Vec<String> = (0..MANY).map(|at| row(3 * ROWS + n * MANY + at)).collect();
-        client.borrow_mut().text(&format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES {}", rows.join(",")));
-    };
-    count_rows("insert_of_100_per_row_text", 40, MANY, purged(engine, many), |_| client.borrow_mut().answer());
-    client.borrow().succeeded("insert");
-
-    let marks = vec!["(?,?,?,?)"; MANY as usize].join(",");
-    let statement = client.borrow_mut().prepare(&format!("INSERT INTO sbtest1 (id, k, c, pad) VALUES {marks}"));
-    let mut random = Random::new(16);
-    let many = |n| {
-        let texts: Vec<(String, String)> = (0..MANY).map(|_| (text(&mut random, 10), text(&mut random, 5))).collect();
-        let mut params = Vec::new();
-        for (id, (c, pad)) in (4 * ROWS + n * MANY..).zip(&texts) {
-            params.extend([Param::Int(id), Param::Int(random.below(ROWS) + 1), Param::Text(c), Param::Text(pad)]);
-        }
-        client.borrow_mut().execution_of(statement, &params);
-    };
-    count_rows("insert_of_100_per_row_prepared", 40, MANY, purged(engine, many), |_| client.borrow_mut().answer());
-    client.borrow().succeeded("insert");
 }

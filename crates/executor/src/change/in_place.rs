@@ -1,5 +1,6 @@
-//! Rows that an UPDATE changes where they lie: what they become is computed under the row's latch, from the columns that its expressions read, and everything
-//! else is copied as it is stored. When that may be done the planner says (`planner::plan::Update::in_place`); `short.rs` does it to the row of a key.
+//! Rows that a statement changes where they lie: what they become is computed under the row's latch, from the columns that its expressions read, and everything
+//! else is copied as it is stored. When that may be done the planner says (`planner::plan::Update::in_place`, `planner::plan::Met`); `short.rs` does it to the row of a key,
+//! `duplicate.rs` to the row that is in a new one's place.
 
 use crate::change::duplicate::duplicate_entry;
 use crate::document::{are_equal, with_table};
@@ -10,11 +11,36 @@ use crate::run::{Flow, Result};
 use crate::short::tested::unwanted;
 use catalog::TableEntry;
 use engine::{Modified, Modify};
-use planner::plan::{InPlace, Update, UpdateTarget};
+use planner::expr::{Expr, Slot};
+use planner::plan::{InPlace, Insert, Update};
 use planner::short::Tested;
 use record::RowRef;
 use smallvec::SmallVec;
 use types::Value;
+
+/// How a row is changed.
+#[derive(Clone, Copy)]
+pub(crate) struct Assigned<'a> {
+    /// Of the row's columns.
+    first_slot: Slot,
+    /// (column, new value).
+    set: &'a [(u32, Expr)],
+    needs: &'a InPlace,
+}
+
+impl<'a> Assigned<'a> {
+    /// By an UPDATE of one table.
+    pub(crate) fn by_update(update: &'a Update) -> Option<Assigned<'a>> {
+        let (Some(needs), [target]) = (&update.in_place, &update.targets[..]) else { return None };
+        Some(Assigned { first_slot: target.first_slot, set: &target.set, needs })
+    }
+
+    /// By ON DUPLICATE KEY UPDATE.
+    pub(crate) fn by_insert(insert: &'a Insert) -> Option<Assigned<'a>> {
+        let met = insert.met.as_ref()?;
+        Some(Assigned { first_slot: insert.existing_slots, set: &insert.on_duplicate, needs: &met.in_place })
+    }
+}
 
 /// What became of the row of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +62,14 @@ impl Changes {
 
 impl<'a> Exec<'a> {
     /// Changes the rows that are read, which are locked by then; at most `rows_max`.
-    pub(crate) fn update_in_place(&mut self, update: &'a Update, in_place: &'a InPlace, rows_max: u64) -> Result<Changes> {
+    pub(crate) fn update_in_place(&mut self, update: &'a Update, assigned: Assigned<'a>, rows_max: u64) -> Result<Changes> {
         let mut changes = Changes::default();
         let mut left = rows_max;
         let [target] = update.targets.as_slice() else { return Err(internal("several tables changed in place")) };
         let entry = &self.plan.tables[target.table as usize];
         self.run(&update.input, &mut |x| {
             let Value::Bytes(key) = std::mem::take(&mut x.frame[target.key_slot as usize]) else { return Ok(Flow::Continue) };
-            changes.count(x.change_in_place(entry, target, in_place, (0, &key), None, changes.matched + 1)?);
+            changes.count(x.change_in_place(entry, assigned, (0, &key), None, changes.matched + 1)?);
             left -= 1;
             Ok(if left == 0 { Flow::Stop } else { Flow::Continue })
         })?;
@@ -54,8 +80,7 @@ impl<'a> Exec<'a> {
     pub(crate) fn change_in_place(
         &mut self,
         entry: &'a TableEntry,
-        target: &'a UpdateTarget,
-        in_place: &InPlace,
+        assigned: Assigned<'a>,
         (index, key): (u32, &[u8]),
         tested: Option<&Tested>,
         row_no: u64,
@@ -74,7 +99,7 @@ impl<'a> Exec<'a> {
                 self.context.take_warnings(told);
             }
             let changed = match self.is_wanted(tested, row) {
-                Ok(true) => self.changed_row(entry, target, &in_place.reads, row, row_no, out),
+                Ok(true) => self.changed_row(entry, assigned, row, row_no, out),
                 Ok(false) => {
                     is_wanted = false;
                     return unwanted;
@@ -96,8 +121,8 @@ impl<'a> Exec<'a> {
             }
         };
         let result = match index {
-            0 => session.modify_columns(&entry.storage, key, in_place.changes, decide),
-            index => session.modify_unique(&entry.storage, index as usize, key, in_place.changes, decide),
+            0 => session.modify_columns(&entry.storage, key, assigned.needs.changes, decide),
+            index => session.modify_unique(&entry.storage, index as usize, key, assigned.needs.changes, decide),
         };
         self.session = Some(session);
         if let Some(e) = failed {
@@ -118,22 +143,14 @@ impl<'a> Exec<'a> {
     }
 
     /// Writes the new row to `out`; false when nothing changes.
-    fn changed_row(
-        &mut self,
-        entry: &TableEntry,
-        target: &'a UpdateTarget,
-        reads: &[u32],
-        row: RowRef<'_>,
-        row_no: u64,
-        out: &mut Vec<u8>,
-    ) -> Result<bool> {
-        let (first, columns) = (target.first_slot as usize, &entry.def.columns);
-        for column in reads {
+    fn changed_row(&mut self, entry: &TableEntry, assigned: Assigned<'a>, row: RowRef<'_>, row_no: u64, out: &mut Vec<u8>) -> Result<bool> {
+        let (first, columns) = (assigned.first_slot as usize, &entry.def.columns);
+        for column in &assigned.needs.reads {
             self.frame[first + *column as usize] = row.value(*column as usize)?;
         }
-        for (column, e) in &target.set {
+        for (column, e) in assigned.set {
             let v = self.eval(e)?;
-            let own = target.first_slot + *column;
+            let own = assigned.first_slot + *column;
             let v = self.store_assigned(v, e, own, &columns[*column as usize], row_no).map_err(|e| with_table(e, &entry.def.name))?;
             self.frame[first + *column as usize] = v;
         }
@@ -143,7 +160,7 @@ impl<'a> Exec<'a> {
             out.clear();
             layout.encode_changed(row, &changes, out).map_err(|e| internal(&format!("{e:?}")))
         };
-        let mut changed: SmallVec<[usize; 8]> = target.set.iter().map(|(column, _)| *column as usize).collect();
+        let mut changed: SmallVec<[usize; 8]> = assigned.set.iter().map(|(column, _)| *column as usize).collect();
         encode(self, &changed, out)?;
         let new = RowRef::new(layout, out);
         let mut differs = false;

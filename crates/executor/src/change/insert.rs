@@ -9,10 +9,11 @@ use crate::document::with_table;
 use crate::errors::{Error, internal};
 use crate::exec::Exec;
 use crate::execute::Changes;
-use crate::foreign_keys::Removal;
+use crate::foreign_keys::Child;
 use crate::run::Result;
 use catalog::TableEntry;
-use engine::{OnDuplicate, Read, Wait};
+use engine::OnDuplicate;
+use planner::foreign_keys::TableKeys;
 use planner::plan::{Insert, InsertColumn, InsertSource, LoadField};
 use std::sync::Arc;
 use types::Value;
@@ -98,7 +99,11 @@ impl<'a> Exec<'a> {
             InsertSource::External(load) => load.set.is_empty() && load.fields.iter().all(|field| matches!(field, LoadField::Column(_))),
         };
         let changes = insert.replace || !insert.on_duplicate.is_empty();
-        if !enough || changes || self.plan.foreign_keys.is_some() {
+        // What a row refers to is locked before it waits; but IGNORE may leave it out for that.
+        let child = Child { plan: self.plan, table: insert.table };
+        let goes_alone =
+            |keys: &TableKeys| insert.ignore && !keys.parents.is_empty() || child.refers_by_number(keys) || child.refers_to_itself(keys);
+        if !enough || changes || self.keys_of(insert.table).is_some_and(goes_alone) {
             return None;
         }
         Together::new(entry, insert.ignore, self.session.as_deref()?, &*self.context)
@@ -325,15 +330,9 @@ impl<'a> Exec<'a> {
         self.generated_columns(rules, def, &mut state.values, state.row_no)
     }
 
-    /// Whether a foreign key has the AUTO_INCREMENT column among its columns, so that what a row refers to is known when it has its number.
-    fn refers_by_number(&self, state: &Inserter<'a>) -> bool {
-        let (Some(at), Some(keys)) = (state.auto_column, self.keys_of(state.insert.table)) else { return false };
-        keys.parents.iter().any(|key| state.entry.def.foreign_keys[key.key as usize].columns.contains(&at))
-    }
-
     /// Locks the rows that the new one refers to; `false` where one is not there and IGNORE leaves the row out, whose number (`generated`) is then the next one's.
     fn has_parents(&mut self, state: &mut Inserter<'a>, generated: Option<u64>) -> Result<bool> {
-        if self.plan.foreign_keys.is_none() {
+        if self.keys_of(state.insert.table).is_none_or(|keys| keys.parents.is_empty()) {
             return Ok(true);
         }
         let mark = self.engine()?.savepoint();
@@ -359,9 +358,13 @@ impl<'a> Exec<'a> {
                 asked => asked?,
             }
         }
-        let numbered_reference = self.refers_by_number(state);
-        if !numbered_reference && !self.has_parents(state, None)? {
-            return Ok(());
+        let child = Child { plan: self.plan, table: state.insert.table };
+        let numbered_reference = self.keys_of(child.table).is_some_and(|keys| child.refers_by_number(keys));
+        if !numbered_reference {
+            let there = self.has_parents(state, None);
+            if !self.unless_before(state, told, there)? {
+                return Ok(());
+            }
         }
         if let (Some(together), Some(at)) = (&state.together, state.auto_column)
             && together.must_be_in(&state.counter, &state.values[at], &*self.context)
@@ -406,11 +409,17 @@ impl<'a> Exec<'a> {
                         }
                         continue;
                     }
+                    let changed =
+                        if state.insert.on_duplicate.is_empty() { Ok(None) } else { self.update_duplicate(state, index_no).map(Some) };
+                    if let Ok(Some(false)) = changed {
+                        // The other row went away between the two looks.
+                        continue;
+                    }
                     if let Some(id) = generated {
                         state.counter.not_inserted(entry, id);
                     }
-                    if !state.insert.on_duplicate.is_empty() {
-                        return self.update_duplicate(state, index_no);
+                    if changed? == Some(true) {
+                        return Ok(());
                     }
                     let error = duplicate_entry(&entry.def, index_no, &state.values, &*self.context);
                     if state.insert.ignore {
@@ -444,137 +453,6 @@ impl<'a> Exec<'a> {
             together.put_in(session, &mut *self.context, changes)?;
         }
         Ok(true)
-    }
-
-    /// Reads (and locks) the row that holds the new row's key in an index. It may be of an older layout than the table's.
-    fn conflicting_row(&mut self, state: &Inserter<'a>, index_no: usize) -> Result<Option<engine::RowBatch>> {
-        let entry = state.entry;
-        let index = &entry.def.indexes[index_no];
-        let mut key = Vec::new();
-        for part in &index.parts {
-            record::key::try_encode_part(&entry.def.columns[part.column].ty, part, &state.values[part.column], &mut key)?;
-        }
-        let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
-        let read = Read::Exclusive(Wait::Block);
-        let mut batch = engine::RowBatch::default();
-        let count = session
-            .scan(&entry.storage, index_no, engine::KeyRange::prefix(&key), engine::Direction::Forward, read)?
-            .next_batch(&mut batch, 1)?;
-        Ok((count > 0).then_some(batch))
-    }
-
-    /// Removes the row that stands in the way of REPLACE. One that is the same stays, as in MySQL where the table has but one unique key and no foreign
-    /// key refers to it; then the new row is done with.
-    fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<bool> {
-        let Some(found) = self.conflicting_row(state, index_no)? else { return Ok(false) };
-        let entry = state.entry;
-        let is_parent =
-            || self.plan.foreign_keys.as_ref().and_then(|keys| keys.of(state.insert.table)).is_some_and(|keys| !keys.children.is_empty());
-        if entry.def.indexes.iter().filter(|index| index.unique && !index.parts.is_empty()).count() == 1 && !is_parent() {
-            let mut old = Vec::with_capacity(entry.def.columns.len());
-            found.row(&entry.storage, 0)?.values(&mut old)?;
-            if same_row(&old, &state.values) {
-                state.changes.affected += 1;
-                return Ok(true);
-            }
-        }
-        if self.keys_of(state.insert.table).is_some() {
-            self.delete_with_keys(state.insert.table, found.key(0), Removal::Replaced(&state.values))?;
-            // In a table that refers to itself that may have been the row that the new one refers to.
-            self.check_parents(state.insert.table, &state.values)?;
-        } else {
-            self.engine()?.delete(&state.entry.storage, found.key(0))?;
-        }
-        state.changes.affected += 1;
-        state.changes.deleted += 1;
-        state.changes.duplicates += 1;
-        Ok(false)
-    }
-
-    fn update_duplicate(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<()> {
-        let entry = state.entry;
-        let Some(found) = self.conflicting_row(state, index_no)? else {
-            // The other row went away between the two looks: insert again.
-            return self.insert_row(state, Way::Alone, 0);
-        };
-        let old = found.row(&entry.storage, 0)?;
-        let mut values = Vec::with_capacity(entry.def.columns.len());
-        old.values(&mut values)?;
-        let (new_first, old_first) = (state.insert.new_slots, state.insert.existing_slots);
-        for (i, v) in state.values.iter().enumerate() {
-            self.frame[new_first as usize + i] = v.clone();
-        }
-        for (i, v) in values.iter().enumerate() {
-            self.frame[old_first as usize + i] = v.clone();
-        }
-        let before = values.clone();
-        let null_lenient = self.null_lenient;
-        for (column, e) in &state.insert.on_duplicate {
-            let v = self.eval(e)?;
-            let own = old_first + *column;
-            let v = self
-                .store_assigned(v, e, own, &entry.def.columns[*column as usize], state.row_no)
-                .map_err(|e| with_table(e, &entry.def.name))?;
-            self.frame[own as usize] = v.clone();
-            values[*column as usize] = v;
-        }
-        self.null_lenient = null_lenient;
-        let is_same = |(old, new): (&Value, &Value)| same_value(old, new) || crate::document::are_equal(old, new, &*self.context);
-        if before.iter().zip(&values).all(is_same) {
-            state.changes.unchanged += 1;
-            return Ok(());
-        }
-        let assigned: Vec<u32> = state.insert.on_duplicate.iter().map(|(c, _)| *c).collect();
-        for (i, c) in entry.def.columns.iter().enumerate() {
-            if c.on_update_now && !assigned.contains(&(i as u32)) {
-                values[i] = self.current_timestamp(c);
-            }
-        }
-        if let Some(rules) = &state.insert.rules {
-            self.generated_columns(rules, &entry.def, &mut values, state.row_no)?;
-            match self.ask_checks(rules, &values) {
-                Err(Error::Sql(error)) if state.insert.ignore && crate::change::rules::is_ignorable(&error) => {
-                    self.warn(error.code, error.message);
-                    return Ok(());
-                }
-                asked => asked?,
-            }
-        }
-        let mut bytes = Vec::new();
-        entry.storage.layout().encode(&values, &mut bytes).map_err(|e| internal(&format!("{e:?}")))?;
-        let written = if self.keys_of(state.insert.table).is_some() {
-            let mark = self.engine()?.savepoint();
-            let updated = self.update_with_keys(state.insert.table, found.key(0), |_, row| {
-                row.clone_from(&values);
-                Ok(true)
-            });
-            if state.insert.ignore && matches!(updated, Err(Error::Engine(engine::Error::DuplicateKey { .. }))) {
-                self.engine()?.take_back(mark)?;
-            }
-            match self.unless_ignored(state.insert.ignore, mark, updated) {
-                Ok(None) => return Ok(()),
-                updated => updated.map(|_| ()),
-            }
-        } else {
-            self.engine()?.update(&entry.storage, found.key(0), &mut bytes).map_err(Error::from)
-        };
-        match written {
-            Ok(()) => {
-                state.changes.affected += 2;
-                state.changes.duplicates += 1;
-                state.changes.row_id = state.auto_column.and_then(|at| id_of(&values[at]));
-                Ok(())
-            }
-            Err(Error::Engine(engine::Error::DuplicateKey { index_no })) => {
-                let error = duplicate_entry(&entry.def, index_no, &values, &*self.context);
-                if state.insert.ignore {
-                    self.warn(error.code, error.message);
-                    return Ok(());
-                }
-                Err(Error::Sql(error))
-            }
-            Err(e) => Err(e),
-        }
     }
 }
 

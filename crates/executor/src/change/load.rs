@@ -99,7 +99,8 @@ impl<'a> Exec<'a> {
 
     /// Where rows of this statement go in together, and hold nothing but fields and defaults.
     pub(super) fn direct_load(&mut self, state: &Inserter<'a>, load: &Load) -> Result<Option<DirectLoad>> {
-        if state.together.is_none() || state.auto_column.is_some() || state.insert.rules.is_some() {
+        let refers = self.keys_of(state.insert.table).is_some_and(|keys| !keys.parents.is_empty());
+        if state.together.is_none() || state.auto_column.is_some() || state.insert.rules.is_some() || refers {
             return Ok(None);
         }
         let mut columns = Vec::with_capacity(state.entry.def.columns.len());

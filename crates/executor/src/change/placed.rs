@@ -2,6 +2,7 @@
 
 use record::{Cell, EncodeError, RowLayout};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use types::Value;
 
 pub(crate) static NULL: Value = Value::Null;
@@ -72,13 +73,17 @@ impl<'v> Row<'v> {
         }
     }
 
+    /// The value of a column.
+    pub fn value(&self, column: usize) -> Cow<'_, Value> {
+        match self.cell(column) {
+            Cell::Value(value) => Cow::Borrowed(value),
+            Cell::Text(text) => Cow::Owned(Value::bytes(text)),
+        }
+    }
+
     /// All of them.
     pub fn values(&self) -> Vec<Value> {
-        let value = |column| match self.cell(column) {
-            Cell::Value(value) => value.clone(),
-            Cell::Text(text) => Value::bytes(text),
-        };
-        (0..self.places.len()).map(value).collect()
+        (0..self.places.len()).map(|column| self.value(column).into_owned()).collect()
     }
 
     /// A place for a value of this row's own.

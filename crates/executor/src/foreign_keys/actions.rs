@@ -200,7 +200,7 @@ impl Exec<'_> {
                 let columns = &entry.def.foreign_keys[parent.key as usize].columns;
                 let changes = columns.iter().any(|column| old[*column] != new[*column]);
                 if changes && cause.key != Some((table, parent.key)) {
-                    self.check_parent(table, parent, new, Some((key, old)))?;
+                    self.check_parent(table, parent, new, (key, old))?;
                 }
             }
             cause.enter(table, key, true)?;

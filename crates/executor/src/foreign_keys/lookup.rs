@@ -1,5 +1,6 @@
 //! Looking for the rows that are referred to, and for those that refer.
 
+use super::parent::{Child, Reference, as_told};
 use crate::exec::Exec;
 use crate::run::Result;
 use catalog::{TableDef, TableEntry};
@@ -8,6 +9,7 @@ use mysql_error::{SqlError, codes};
 use planner::foreign_keys::{ChildKey, ParentKey};
 use planner::keys::{Fit, fit};
 use record::KeyPart;
+use std::borrow::Cow;
 use types::Value;
 
 /// Rows that are looked at together.
@@ -30,7 +32,7 @@ pub fn reference_key(def: &TableDef, parts: &[KeyPart], values: &[&Value]) -> Re
     Ok(Some(key))
 }
 
-fn key_of(entry: &TableEntry, index: u32, values: &[&Value]) -> Result<Option<Vec<u8>>> {
+pub(super) fn key_of(entry: &TableEntry, index: u32, values: &[&Value]) -> Result<Option<Vec<u8>>> {
     reference_key(&entry.def, &entry.def.indexes[index as usize].parts, values)
 }
 
@@ -42,66 +44,27 @@ pub(super) fn is_kept_by_key(parent: &TableEntry, index: u32, columns: usize) ->
 }
 
 impl Exec<'_> {
-    /// 1452 of a table's own key.
-    pub(super) fn no_parent(&self, table: u32, key: u32) -> SqlError {
-        let def = &self.plan.tables[table as usize].def;
-        let key = &def.foreign_keys[key as usize];
-        let error = codes::no_referenced_row_2(key.described(def));
-        self.as_told(error, &key.parent_database, &key.parent_table, codes::no_referenced_row)
-    }
-
-    /// Who may do nothing with the other table is not told of it.
-    #[cold]
-    fn as_told(&self, error: SqlError, database: &str, table: &str, plain: fn() -> SqlError) -> SqlError {
-        if self.context.may_name_table(database, table) { error } else { SqlError { message: plain().message, ..error } }
-    }
-
     /// 1451 of a key that refers to a table.
     pub(super) fn is_referenced(&self, child: &ChildKey) -> SqlError {
         let def = &self.plan.tables[child.child as usize].def;
         let error = codes::row_is_referenced_2(def.foreign_keys[child.key as usize].described(def));
-        self.as_told(error, &def.database, &def.name, codes::row_is_referenced)
+        as_told(self.context, error, &def.database, &def.name, codes::row_is_referenced)
     }
 
-    /// Locks the row that `values`, a row of `table`, refers to by one of its keys; 1452 when there is none. `before` is the row's primary key and what it
-    /// is until now: what it is about to give up it cannot refer to.
-    pub(super) fn check_parent(&mut self, table: u32, key: &ParentKey, values: &[Value], before: Option<(&[u8], &[Value])>) -> Result<()> {
-        let plan = self.plan;
-        let def = &plan.tables[table as usize].def;
-        let referring: Vec<&Value> = def.foreign_keys[key.key as usize].columns.iter().map(|column| &values[*column]).collect();
-        if referring.iter().any(|value| value.is_null()) {
-            return Ok(());
+    /// Locks the row that a changed one, `values` of `table`, refers to by one of its keys; 1452 when there is none. What the row of the primary key `row` is until now, `old`, it is
+    /// about to give up, and cannot refer to.
+    pub(super) fn check_parent(&mut self, table: u32, key: &ParentKey, values: &[Value], (row, old): (&[u8], &[Value])) -> Result<()> {
+        let child = Child { plan: self.plan, table };
+        let value = |column: usize| Cow::Borrowed(&values[column]);
+        if let Reference::Row { parent, index, wanted } = child.reference(key, value)?
+            && !child.leads_to_itself(parent, index, &wanted, key, value)?
+            && child.leads_to_itself(parent, index, &wanted, key, |column| Cow::Borrowed(&old[column]))?
+        {
+            let found = self.rows_with(parent, index as usize, KeyRange::prefix(&wanted), Read::Share(Wait::Block), 2)?;
+            return if found.iter().any(|other| other != row) { Ok(()) } else { Err(child.no_parent(key, self.context).into()) };
         }
-        let Some((parent_no, index)) = key.parent else { return Err(self.no_parent(table, key.key).into()) };
-        let parent = &plan.tables[parent_no as usize];
-        let Some(wanted) = key_of(parent, index, &referring)? else { return Err(self.no_parent(table, key.key).into()) };
-        let range = KeyRange::prefix(&wanted);
-        if parent.def.id == def.id {
-            let parts = &parent.def.indexes[index as usize].parts;
-            let is_wanted = |row: &[Value]| -> Result<bool> {
-                let own: Vec<&Value> = parts.iter().take(referring.len()).map(|part| &row[part.column]).collect();
-                Ok(key_of(parent, index, &own)?.as_ref() == Some(&wanted))
-            };
-            // A row may refer to itself.
-            if is_wanted(values)? {
-                return Ok(());
-            }
-            if let Some((row, old)) = before
-                && is_wanted(old)?
-            {
-                let found = self.rows_with(parent, index as usize, range, Read::Share(Wait::Block), 2)?;
-                return if found.iter().any(|other| other != row) { Ok(()) } else { Err(self.no_parent(table, key.key).into()) };
-            }
-        }
-        let mut batch = RowBatch::default();
-        let session = self.engine()?;
-        if is_kept_by_key(parent, index, referring.len()) && session.share_key(&parent.storage, index as usize, &wanted)? {
-            return Ok(());
-        }
-        let found = session
-            .scan(&parent.storage, index as usize, range, Direction::Forward, Read::Share(Wait::Block))?
-            .next_batch(&mut batch, 1)?;
-        if found == 0 { Err(self.no_parent(table, key.key).into()) } else { Ok(()) }
+        let Some(session) = self.session.as_deref_mut() else { return Err(crate::errors::internal("engine in use")) };
+        child.lock_parent(key, value, session, self.context)
     }
 
     /// Before those are looked for who refer to the values of a row of `parent` by a key: nobody comes to refer to them from here on. The row is locked.

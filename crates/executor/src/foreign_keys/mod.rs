@@ -15,15 +15,18 @@
 
 mod actions;
 mod lookup;
+mod parent;
 
 use crate::errors::Error;
 use crate::exec::Exec;
 use crate::run::Result;
 use planner::foreign_keys::{ForeignKeys, TableKeys};
+use std::borrow::Cow;
 use types::Value;
 
 pub(crate) use actions::Removal;
 pub use lookup::reference_key;
+pub(crate) use parent::Child;
 
 /// Rows in a chain of changes.
 const DEPTH_MAX: usize = 15;
@@ -52,11 +55,9 @@ impl<'a> Exec<'a> {
 
     /// Locks the rows that a new row refers to, or says which is not there (1452).
     pub(crate) fn check_parents(&mut self, table: u32, values: &[Value]) -> Result<()> {
-        let Some(keys) = self.keys_of(table) else { return Ok(()) };
-        for key in &keys.parents {
-            self.check_parent(table, key, values, None)?;
-        }
-        Ok(())
+        let (Some(keys), child) = (self.keys_of(table), Child { plan: self.plan, table }) else { return Ok(()) };
+        let Some(session) = self.session.as_deref_mut() else { return Err(crate::errors::internal("engine in use")) };
+        child.lock_parents(keys, |column| Cow::Borrowed(&values[column]), session, self.context)
     }
 
     /// The outcome of a row's change that the statement may leave out: takes back what it did and warns, where IGNORE says so. `None` then.

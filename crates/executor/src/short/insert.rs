@@ -4,20 +4,26 @@
 
 use crate::change::auto_increment::{AutoIncrement, Rows};
 use crate::change::duplicate::duplicate_entry;
+use crate::change::in_place::Assigned;
 use crate::change::insert::id_of;
+use crate::change::met::key_in;
 use crate::change::placed::{NULL, Place, Row};
 use crate::change::store::{Leniency, default_value, store_value};
 use crate::change::together::{self, Together};
 use crate::context::StatementContext;
 use crate::document::with_table;
 use crate::errors::internal;
+use crate::exec::{Exec, Scratch};
 use crate::execute::{Changes, Outcome};
+use crate::foreign_keys::Child;
 use crate::run::Result;
 use crate::short::{ShortRun, operand};
 use catalog::{ColumnDef, DefaultValue, TableEntry};
+use engine::OnDuplicate;
 use planner::LiteralRows;
 use planner::expr::Expr;
-use planner::plan::{Body, InsertColumn, InsertSource};
+use planner::foreign_keys::TableKeys;
+use planner::plan::{Body, Insert, InsertColumn, InsertSource, Plan};
 use std::sync::Arc;
 use types::{Direct, Field, Value};
 
@@ -45,16 +51,31 @@ impl Source<'_> {
     }
 }
 
+/// What the rows refer to.
+#[derive(Clone, Copy)]
+struct References<'v> {
+    keys: &'v TableKeys,
+    child: Child<'v>,
+    /// By the AUTO_INCREMENT column among others: what a row refers to is known when it has its number.
+    by_number: bool,
+    /// To rows of the table itself, the statement's own perhaps.
+    to_itself: bool,
+}
+
 /// An INSERT under way.
 struct Inserting<'v, 's> {
+    plan: &'v Plan,
+    insert: &'v Insert,
     entry: &'v Arc<TableEntry>,
     rows: Source<'v>,
-    /// By column of the table: what gives its value.
-    columns: &'v [InsertColumn],
+    /// How the row is changed that has a new one's key.
+    met: Option<Assigned<'v>>,
     params: &'v [Value],
     auto_column: Option<usize>,
+    references: Option<References<'v>>,
     session: &'s mut engine::Session,
     context: &'s mut dyn StatementContext,
+    scratch: &'s mut Scratch,
     counter: AutoIncrement,
     changes: Changes,
     /// The row that is being made.
@@ -75,25 +96,44 @@ pub(crate) fn run(run: ShortRun<'_>) -> Result<Option<Outcome>> {
         return Ok(None);
     }
     let entry = &plan.tables[insert.table as usize];
+    let auto_column = entry.def.auto_increment_column();
+    let references = match &plan.foreign_keys {
+        Some(keys) if context.foreign_key_checks() => keys.of(insert.table).map(|keys| {
+            let child = Child { plan, table: insert.table };
+            References { keys, child, by_number: child.refers_by_number(keys), to_itself: child.refers_to_itself(keys) }
+        }),
+        _ => None,
+    };
+    let met = Assigned::by_insert(insert);
+    // The frame is for the one that is changed, if one may be.
+    let made = if met.is_some() { Vec::new() } else { std::mem::take(&mut scratch.frame) };
+    let bytes = std::mem::take(&mut scratch.row);
     let mut inserting = Inserting {
+        plan,
+        insert,
         entry,
         rows,
-        columns: &insert.columns,
+        met,
         params,
-        auto_column: entry.def.auto_increment_column(),
+        auto_column,
+        references,
         session,
         context,
+        scratch,
         counter: AutoIncrement::new(Rows::Known(rows.len() as u64)),
         changes: Changes { records: rows.len() as u64, ..Changes::default() },
-        row: Row::new(std::mem::take(&mut scratch.frame), std::mem::take(&mut scratch.row)),
+        row: Row::new(made, bytes),
     };
     let result = inserting.run();
-    let (made, bytes) = inserting.row.into_parts();
-    scratch.frame = made;
+    let Inserting { row, changes, scratch, .. } = inserting;
+    let (made, bytes) = row.into_parts();
+    if met.is_none() {
+        scratch.frame = made;
+    }
     if bytes.capacity() <= ROW_BYTES_KEPT {
         scratch.row = bytes;
     }
-    result.map(|()| Some(Outcome::Changes(inserting.changes)))
+    result.map(|()| Some(Outcome::Changes(changes)))
 }
 
 impl<'v> Inserting<'v, '_> {
@@ -101,7 +141,8 @@ impl<'v> Inserting<'v, '_> {
         if self.auto_column.is_some() {
             self.counter.begin(self.entry, self.session, &*self.context)?;
         }
-        let many = self.rows.len() as u64 >= together::ROWS_MIN;
+        let waits_for_none = self.references.is_none_or(|references| !references.by_number && !references.to_itself);
+        let many = self.rows.len() as u64 >= together::ROWS_MIN && waits_for_none && self.met.is_none();
         let waiting = if many { Together::new(self.entry, false, self.session, &*self.context) } else { None };
         let result = match waiting {
             Some(waiting) => self.insert_together(waiting),
@@ -116,14 +157,15 @@ impl<'v> Inserting<'v, '_> {
         for row_no in 0..self.rows.len() {
             self.look_for_cancel(row_no)?;
             self.place_row(row_no)?;
+            self.lock_parents(false)?;
             let generated = self.generate()?;
-            if let Err(error) = self.insert_row() {
-                if let Some(id) = generated {
-                    self.counter.not_inserted(self.entry, id);
-                }
-                return Err(error);
+            let inserted = self.lock_parents(true).and_then(|()| self.insert_or_change(row_no));
+            if let (Some(id), Ok(false) | Err(_)) = (generated, &inserted) {
+                self.counter.not_inserted(self.entry, id);
             }
-            self.changes.generated_id = self.changes.generated_id.or(generated);
+            if inserted? {
+                self.changes.generated_id = self.changes.generated_id.or(generated);
+            }
             self.counter.row_done();
         }
         Ok(())
@@ -135,7 +177,7 @@ impl<'v> Inserting<'v, '_> {
         for row_no in 0..self.rows.len() {
             self.look_for_cancel(row_no)?;
             let told = self.context.warning_total();
-            let mut made = self.place_row(row_no);
+            let mut made = self.place_row(row_no).and_then(|()| self.lock_parents(false));
             if made.is_ok() {
                 if let Some(at) = self.auto_column
                     && waiting.must_be_in(&self.counter, self.row.number(at), &*self.context)
@@ -180,7 +222,7 @@ impl<'v> Inserting<'v, '_> {
     }
 
     fn place_values(&mut self, given: &'v [Option<Expr>], row_no: usize) -> Result<()> {
-        let (entry, columns, params) = (self.entry, self.columns, self.params);
+        let (entry, columns, params) = (self.entry, &self.insert.columns, self.params);
         for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
             // Neither a column that is not named, nor DEFAULT, nor `VALUES ()` gives a value.
             let expr = match source {
@@ -202,7 +244,7 @@ impl<'v> Inserting<'v, '_> {
 
     /// The same of a row of texts.
     fn place_literals(&mut self, rows: &'v LiteralRows, row_no: usize) -> Result<()> {
-        let (entry, columns) = (self.entry, self.columns);
+        let (entry, columns) = (self.entry, &self.insert.columns);
         for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
             let is_auto = Some(at) == self.auto_column;
             let place = match source {
@@ -246,17 +288,77 @@ impl<'v> Inserting<'v, '_> {
         }))
     }
 
+    /// Locks what the row refers to, before it has its number or behind that.
+    #[inline]
+    fn lock_parents(&mut self, has_number: bool) -> Result<()> {
+        match self.references {
+            Some(references) if references.by_number == has_number => {
+                references.child.lock_parents(references.keys, |column| self.row.value(column), self.session, self.context)
+            }
+            _ => Ok(()),
+        }
+    }
+
     #[inline]
     fn encode_row(&mut self) -> Result<()> {
         self.row.encode(self.entry.storage.layout()).map_err(|error| internal(&format!("{error:?}")))
+    }
+
+    /// Whether the row is in, or the one is changed that has its key.
+    #[inline]
+    fn insert_or_change(&mut self, row_no: usize) -> Result<bool> {
+        match self.met {
+            None => self.insert_row().map(|()| true),
+            Some(assigned) => self.insert_or_change_met(row_no, assigned),
+        }
+    }
+
+    #[inline(never)]
+    fn insert_or_change_met(&mut self, row_no: usize, assigned: Assigned<'v>) -> Result<bool> {
+        loop {
+            self.encode_row()?;
+            match self.session.insert_or(OnDuplicate::Change, &self.entry.storage, &mut self.row.bytes) {
+                Ok(()) => {
+                    self.count_inserted();
+                    return Ok(true);
+                }
+                Err(engine::Error::DuplicateKey { index_no }) => {
+                    // Otherwise it went away between the two looks.
+                    if self.change_met(row_no, index_no, assigned)? {
+                        return Ok(false);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Changes the row that has the new one's key; `false` when there is none any more.
+    fn change_met(&mut self, row_no: usize, index_no: usize, assigned: Assigned<'v>) -> Result<bool> {
+        let mut key = std::mem::take(&mut self.scratch.key);
+        key.clear();
+        let made = key_in(self.entry, index_no, |column| self.row.value(column), &mut key);
+        let mut x = Exec::of_one_row(self.plan, self.params, Some(&mut *self.session), &mut *self.context, self.scratch);
+        let row = &self.row;
+        let changed = made.and_then(|()| {
+            let met = (self.insert, &**self.entry);
+            x.change_met(met, assigned, (index_no, &key), |column| row.value(column), row_no as u64 + 1, &mut self.changes)
+        });
+        x.finish_one_row(self.scratch);
+        self.scratch.key = key;
+        changed
+    }
+
+    fn count_inserted(&mut self) {
+        self.changes.affected += 1;
+        self.changes.row_id = self.auto_column.and_then(|at| id_of(self.row.number(at)));
     }
 
     fn insert_row(&mut self) -> Result<()> {
         self.encode_row()?;
         match self.session.insert(&self.entry.storage, &mut self.row.bytes) {
             Ok(()) => {
-                self.changes.affected += 1;
-                self.changes.row_id = self.auto_column.and_then(|at| id_of(self.row.number(at)));
+                self.count_inserted();
                 Ok(())
             }
             Err(engine::Error::DuplicateKey { index_no }) => {

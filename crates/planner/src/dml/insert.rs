@@ -108,6 +108,7 @@ impl Binder<'_> {
             replace: i.replace,
             ignore: i.ignore,
             on_duplicate,
+            met: None,
             new_slots,
             existing_slots,
             source_slots,

@@ -21,6 +21,8 @@ pub struct Insert {
     pub ignore: bool,
     /// ON DUPLICATE KEY UPDATE: (column, value); the values read the existing row through `existing_slots`, the new one through `new_slots`.
     pub on_duplicate: Vec<(u32, Expr)>,
+    /// What is needed where the existing row may be changed where it lies.
+    pub met: Option<Met>,
     /// First slot of the new row (one per table column).
     pub new_slots: Slot,
     /// First slot of the existing row (one per table column).
@@ -89,6 +91,15 @@ pub struct Update {
     pub limit: Option<Expr>,
     /// IGNORE.
     pub ignore: bool,
+}
+
+/// What the row needs that has a new one's key, and is changed where it lies.
+#[derive(Debug)]
+pub struct Met {
+    /// Of the row itself.
+    pub in_place: InPlace,
+    /// Columns of the new row that the values are computed from.
+    pub new_reads: Vec<u32>,
 }
 
 /// What the rows need that an UPDATE changes where they lie.
