@@ -111,6 +111,81 @@ fn a_unique_key_has_exactly_one_winner() {
     }
 }
 
+/// What is counted by name while counters are taken away, and take another's name, is neither lost nor counted twice: each statement adds to the one of that name, or makes it.
+#[test]
+fn upserts_count_once_while_rows_come_and_go() {
+    const NAMES: u64 = 5;
+    let seed = seed("upserts_count_once_while_rows_come_and_go");
+    let server = server();
+    let mut connection = server.connect();
+    connection.query_drop("CREATE DATABASE n").expect("a database");
+    for (level, by_secondary) in LEVELS.iter().flat_map(|level| [(level, false), (level, true)]) {
+        let keys = if by_secondary { "id INT AUTO_INCREMENT PRIMARY KEY, UNIQUE KEY (name)" } else { "id INT, PRIMARY KEY (name)" };
+        connection.query_drop("DROP TABLE IF EXISTS n.counters").expect("no table");
+        connection.query_drop(format!("CREATE TABLE n.counters (name VARCHAR(20) NOT NULL, n BIGINT NOT NULL, {keys})")).expect("a table");
+        let told: Vec<(u64, u64)> = in_parallel(16, |worker| {
+            let mut connection = at_level(&server, level);
+            let mut random = Rng::new(seed ^ worker);
+            let (mut added, mut taken) = (0, 0);
+            for _ in 0..120 {
+                let [name, other] = [(); 2].map(|()| format!("Name {}", random.below(NAMES)));
+                let kind = random.below(10);
+                let mut change = || -> Result<u64, mysql::Error> {
+                    let mut taken = 0;
+                    match kind {
+                        // Takes the counter away, with what it has counted.
+                        0 => {
+                            connection.query_drop("BEGIN")?;
+                            let n: Option<u64> = connection.exec_first("SELECT n FROM n.counters WHERE name = ? FOR UPDATE", (&name,))?;
+                            // At READ COMMITTED one may come to be where there was none.
+                            if n.is_some() {
+                                connection.exec_drop("DELETE FROM n.counters WHERE name = ?", (&name,))?;
+                            }
+                            connection.query_drop("COMMIT")?;
+                            taken = n.unwrap_or(0);
+                        }
+                        // Gives it a name that is free, perhaps.
+                        1 => match connection.exec_drop("UPDATE n.counters SET name = ? WHERE name = ?", (&other, &name)) {
+                            Err(mysql::Error::MySqlError(error)) if error.code == 1062 => {}
+                            result => result?,
+                        },
+                        2 => {
+                            let sql = "INSERT INTO n.counters (name, n) VALUES (?, 1), (?, 1) ON DUPLICATE KEY UPDATE n = n + VALUES(n)";
+                            connection.exec_drop(sql, (&name, &other))?;
+                        }
+                        3 => {
+                            let sql = format!(
+                                "INSERT INTO n.counters (name, n) VALUES ('{name}', 1) AS new ON DUPLICATE KEY UPDATE n = counters.n + new.n"
+                            );
+                            connection.query_drop(sql)?;
+                        }
+                        _ => {
+                            let sql = "INSERT INTO n.counters (name, n) VALUES (?, 1) ON DUPLICATE KEY UPDATE n = n + 1";
+                            connection.exec_drop(sql, (&name,))?;
+                        }
+                    }
+                    Ok(taken)
+                };
+                // A victim of a deadlock has done nothing.
+                taken += loop {
+                    match change() {
+                        Err(mysql::Error::MySqlError(error)) if error.code == 1213 => {}
+                        result => break result.expect("a change"),
+                    }
+                };
+                added += [0, 0, 2].get(kind as usize).copied().unwrap_or(1);
+            }
+            (added, taken)
+        });
+        let left: u64 =
+            connection.query_first("SELECT CAST(IFNULL(SUM(n), 0) AS UNSIGNED) FROM n.counters").expect("an answer").expect("a row");
+        let (added, taken) = told.iter().fold((0, 0), |sum, told| (sum.0 + told.0, sum.1 + told.1));
+        assert_eq!(left + taken, added, "{level}, by a secondary key: {by_secondary}");
+        let check: (String, String, String, String) = connection.query_first("CHECK TABLE n.counters").expect("an answer").expect("a row");
+        assert_eq!(check.3, "OK");
+    }
+}
+
 #[test]
 fn auto_increment_gives_each_number_once() {
     let server = server();
