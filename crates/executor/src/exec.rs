@@ -95,6 +95,8 @@ pub struct Exec<'a> {
     pub(crate) passes_by: bool,
     /// NULL for a NOT NULL column becomes the implicit default.
     pub null_lenient: bool,
+    /// In INSERT: the columns of which that was told. It is told once of each, of other statements in each row.
+    pub(crate) nulls_told: Option<Vec<Box<str>>>,
     /// Value of LAST_INSERT_ID(expr).
     pub explicit_insert_id: Option<u64>,
     /// Regular expressions that were compiled.
@@ -184,6 +186,7 @@ impl<'a> Exec<'a> {
         subqueries.resize_with(plan.subplans.len(), Default::default);
         Exec {
             null_lenient: false,
+            nulls_told: None,
             explicit_insert_id: None,
             patterns: crate::functions::regexp::Patterns::default(),
             random_sequences: Vec::new(),

@@ -71,6 +71,7 @@ pub fn plan_load(load: &ast::LoadData<'_>, sql: &[u8], ignore: bool, context: &d
         columns,
         replace,
         ignore,
+        order: None,
         on_duplicate: Vec::new(),
         met: None,
         new_slots,

@@ -67,6 +67,8 @@ impl<'a> Exec<'a> {
         self.lenient = insert.ignore || !mode.is_strict();
         // A single-row INSERT refuses NULL even without strict mode.
         self.null_lenient = insert.ignore || (!mode.is_strict() && rows_known != 1);
+        // Of LOAD DATA each line is told of.
+        self.nulls_told = (!matches!(insert.source, InsertSource::External(_))).then(Vec::new);
         let mut state = Inserter {
             insert,
             entry,
@@ -243,23 +245,16 @@ impl<'a> Exec<'a> {
             for (i, c) in def.columns.iter().enumerate() {
                 let v = match &c.default {
                     catalog::DefaultValue::Constant(v) => v.clone(),
+                    catalog::DefaultValue::None if !c.ty.nullable => types::implicit_default(&c.ty),
                     _ => Value::Null,
                 };
                 self.set(first + i as u32, v);
             }
         }
         state.values.resize(def.columns.len(), Value::Null);
-        // In the order of the statement: an expression reads what was given before it.
-        let mut order: Vec<usize> = Vec::new();
-        if !plain {
-            order.extend(0..def.columns.len());
-            order.sort_by_key(|i| match state.insert.columns[*i] {
-                InsertColumn::Source(at) => at,
-                InsertColumn::Default => u32::MAX,
-            });
-        }
-        for n in 0..def.columns.len() {
-            let i = order.get(n).copied().unwrap_or(n);
+        // In the order of the statement: an expression reads what was given before it, and of several that are wrong the first is told.
+        for nth in 0..def.columns.len() {
+            let i = state.insert.nth_column(nth);
             let column = &def.columns[i];
             let value = match &state.insert.columns[i] {
                 InsertColumn::Source(at) => match given.get(*at as usize) {
@@ -273,10 +268,11 @@ impl<'a> Exec<'a> {
                     }
                     // DEFAULT, or `VALUES ()`.
                     _ if Some(i) == state.auto_column => Value::Null,
-                    _ => self.default_value(column)?,
+                    _ => self.default_value(column, true)?,
                 },
                 InsertColumn::Default if Some(i) == state.auto_column => Value::Null,
-                InsertColumn::Default => self.default_value(column)?,
+                // That a column has no default is told once.
+                InsertColumn::Default => self.default_value(column, state.row_no == 1)?,
             };
             if !plain {
                 self.set(first + i as u32, value.clone());
@@ -293,7 +289,10 @@ impl<'a> Exec<'a> {
             _ => None,
         };
         state.values.clear();
-        for (i, column) in def.columns.iter().enumerate() {
+        state.values.resize(def.columns.len(), Value::Null);
+        for nth in 0..def.columns.len() {
+            let i = state.insert.nth_column(nth);
+            let column = &def.columns[i];
             let value = match &state.insert.columns[i] {
                 InsertColumn::Source(at) => match row.get(*at as usize) {
                     Some(v) if v.is_null() && Some(i) == state.auto_column => Value::Null,
@@ -301,12 +300,13 @@ impl<'a> Exec<'a> {
                         Some(same) => same,
                         None => self.store_value(v.clone(), column, state.row_no).map_err(|e| with_table(e, &def.name))?,
                     },
-                    None => self.default_value(column)?,
+                    None => self.default_value(column, true)?,
                 },
                 InsertColumn::Default if Some(i) == state.auto_column => Value::Null,
-                InsertColumn::Default => self.default_value(column)?,
+                // That a column has no default is told once.
+                InsertColumn::Default => self.default_value(column, state.row_no == 1)?,
             };
-            state.values.push(value);
+            state.values[i] = value;
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ impl<'a> Exec<'a> {
         match &column.default {
             // Nobody is told of a column that has no default.
             DefaultValue::None if column.generated.is_none() => Ok(absent(column)),
-            _ => self.default_value(column),
+            _ => self.default_value(column, true),
         }
     }
 

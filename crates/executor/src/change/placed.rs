@@ -45,6 +45,12 @@ impl<'v> Row<'v> {
         self.made.clear();
     }
 
+    /// Makes room for so many columns, which may get their values in any order.
+    #[inline]
+    pub fn make_room(&mut self, columns: usize) {
+        self.places.resize_with(columns, || Place::Given(&NULL));
+    }
+
     /// What the row is to hold.
     #[inline]
     pub fn cell(&self, column: usize) -> Cell<'_> {

@@ -33,7 +33,7 @@ pub(crate) fn store_value(
     context: &mut dyn StatementContext,
 ) -> Result<Value> {
     if value.is_null() {
-        return store_null(column, leniency, context);
+        return store_null(column, leniency, true, context);
     }
     store_as(value, &column.ty, &column.name, row, leniency, context)
 }
@@ -82,20 +82,23 @@ pub(crate) fn store_as(
     stored.map_err(Error::Sql)
 }
 
-fn store_null(column: &ColumnDef, leniency: Leniency, context: &mut dyn StatementContext) -> Result<Value> {
+/// `tells`: what is forgiven is told.
+fn store_null(column: &ColumnDef, leniency: Leniency, tells: bool, context: &mut dyn StatementContext) -> Result<Value> {
     if column.ty.nullable {
         return Ok(Value::Null);
     }
     if leniency.nulls {
         // IGNORE, and multi-row inserts without strict mode: the implicit default, and of an ENUM no member, not the first.
-        warn(context, 1048, format!("Column '{}' cannot be null", column.name));
+        if tells {
+            warn(context, 1048, format!("Column '{}' cannot be null", column.name));
+        }
         return Ok(no_member(&column.ty).unwrap_or_else(|| types::implicit_default(&column.ty)));
     }
     Err(codes::bad_null_error(&column.name).into())
 }
 
-/// The value of a column that an INSERT does not name.
-pub(crate) fn default_value(column: &ColumnDef, leniency: Leniency, context: &mut dyn StatementContext) -> Result<Value> {
+/// The value of a column that an INSERT does not name. `tells`: what is forgiven is told.
+pub(crate) fn default_value(column: &ColumnDef, leniency: Leniency, tells: bool, context: &mut dyn StatementContext) -> Result<Value> {
     match &column.default {
         DefaultValue::Null => Ok(Value::Null),
         DefaultValue::Constant(v) => Ok(v.clone()),
@@ -108,7 +111,9 @@ pub(crate) fn default_value(column: &ColumnDef, leniency: Leniency, context: &mu
             if context.sql_mode().is_strict() && !leniency.values {
                 return Err(codes::no_default_for_field(&column.name).into());
             }
-            warn(context, 1364, format!("Field '{}' doesn't have a default value", column.name));
+            if tells {
+                warn(context, 1364, format!("Field '{}' doesn't have a default value", column.name));
+            }
             Ok(types::implicit_default(&column.ty))
         }
     }
@@ -151,7 +156,17 @@ impl Exec<'_> {
 
     /// Converts a value for a column. `row` counts from 1, for messages.
     pub fn store_value(&mut self, value: Value, column: &ColumnDef, row: u64) -> Result<Value> {
-        store_value(value, column, row, self.leniency(), self.context)
+        let leniency = self.leniency();
+        match &mut self.nulls_told {
+            Some(told) if value.is_null() && leniency.nulls => {
+                let tells = !told.iter().any(|name| **name == *column.name);
+                if tells && !column.ty.nullable {
+                    told.push(column.name.as_str().into());
+                }
+                store_null(column, leniency, tells, self.context)
+            }
+            _ => store_value(value, column, row, leniency, self.context),
+        }
     }
 
     /// Converts what an assignment gives for a column, whose own value is in `own`. That stays as it is, also where strict mode would not take it (a zero date, an
@@ -166,13 +181,13 @@ impl Exec<'_> {
         }
     }
 
-    /// The value of a column that an INSERT does not name.
-    pub fn default_value(&mut self, column: &ColumnDef) -> Result<Value> {
+    /// The value of a column that an INSERT does not name. `tells`: what is forgiven is told.
+    pub fn default_value(&mut self, column: &ColumnDef, tells: bool) -> Result<Value> {
         // Computed when the other columns have their values.
         if column.generated.is_some() || matches!(column.default, DefaultValue::Expression(_)) {
             return Ok(Value::Null);
         }
-        default_value(column, self.leniency(), self.context)
+        default_value(column, self.leniency(), tells, self.context)
     }
 
     /// The statement's time with the column's type and precision.

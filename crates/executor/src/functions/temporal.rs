@@ -201,7 +201,10 @@ impl Exec<'_> {
             F::UnixTimestamp => self.unix_timestamp(args, e),
             F::FromUnixtime => self.unixtime_to_datetime(args),
             F::LastDay => {
-                let Some(at) = self.parts_arg(&args[0])?.filter(|at| at.month() > 0) else { return Ok(Value::Null) };
+                let Some(at) = self.parts_arg(&args[0])? else { return Ok(Value::Null) };
+                if at.month() == 0 {
+                    return self.bad_temporal("date", &Value::bytes(at.date().to_string()));
+                }
                 Ok(at.date().last_day().map_or(Value::Null, Value::Date))
             }
             F::DayOfWeek | F::WeekDay | F::DayOfYear | F::Week | F::WeekOfYear | F::YearWeek | F::DayName | F::ToDays | F::ToSeconds => {

@@ -222,8 +222,12 @@ impl<'v> Inserting<'v, '_> {
     }
 
     fn place_values(&mut self, given: &'v [Option<Expr>], row_no: usize) -> Result<()> {
-        let (entry, columns, params) = (self.entry, &self.insert.columns, self.params);
-        for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
+        let (entry, insert, params) = (self.entry, self.insert, self.params);
+        self.row.make_room(entry.def.columns.len());
+        for nth in 0..entry.def.columns.len() {
+            let at = insert.nth_column(nth);
+            let column = &entry.def.columns[at];
+            let source = &insert.columns[at];
             // Neither a column that is not named, nor DEFAULT, nor `VALUES ()` gives a value.
             let expr = match source {
                 InsertColumn::Source(position) => given.get(*position as usize).and_then(Option::as_ref),
@@ -237,15 +241,19 @@ impl<'v> Inserting<'v, '_> {
                 },
                 None => self.place_default(column, Some(at) == self.auto_column)?,
             };
-            self.row.places.push(place);
+            self.row.places[at] = place;
         }
         Ok(())
     }
 
     /// The same of a row of texts.
     fn place_literals(&mut self, rows: &'v LiteralRows, row_no: usize) -> Result<()> {
-        let (entry, columns) = (self.entry, &self.insert.columns);
-        for (at, (column, source)) in entry.def.columns.iter().zip(columns).enumerate() {
+        let (entry, insert) = (self.entry, self.insert);
+        self.row.make_room(entry.def.columns.len());
+        for nth in 0..entry.def.columns.len() {
+            let at = insert.nth_column(nth);
+            let column = &entry.def.columns[at];
+            let source = &insert.columns[at];
             let is_auto = Some(at) == self.auto_column;
             let place = match source {
                 InsertColumn::Source(position) => match rows.field(row_no, *position as usize) {
@@ -258,7 +266,7 @@ impl<'v> Inserting<'v, '_> {
                 },
                 InsertColumn::Default => self.place_default(column, is_auto)?,
             };
-            self.row.places.push(place);
+            self.row.places[at] = place;
         }
         Ok(())
     }
@@ -274,7 +282,7 @@ impl<'v> Inserting<'v, '_> {
         match &column.default {
             _ if is_auto => Ok(Place::Given(&NULL)),
             DefaultValue::Constant(value) => Ok(Place::Given(value)),
-            _ => Ok(self.row.make(default_value(column, Leniency::NONE, self.context)?)),
+            _ => Ok(self.row.make(default_value(column, Leniency::NONE, true, self.context)?)),
         }
     }
 

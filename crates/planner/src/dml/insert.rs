@@ -6,7 +6,7 @@ use crate::binder::{Binder, Clause, InsertRow, Relation, Result, Scope};
 use crate::expr::{Expr, Slot};
 use crate::logical::{Block, slots_of};
 use crate::members::{store_chosen, stored_in};
-use crate::plan::{Body, Insert, InsertColumn, InsertSource, OutputColumn, Query};
+use crate::plan::{Body, Insert, InsertColumn, InsertSource, OutputColumn, Query, order_of};
 use crate::views::InsertTarget;
 use accounts::Privileges;
 use catalog::{ColumnDef, DefaultValue, TableDef};
@@ -104,6 +104,7 @@ impl Binder<'_> {
         Ok(Body::Insert(Box::new(Insert {
             table,
             source,
+            order: order_of(&columns),
             columns,
             replace: i.replace,
             ignore: i.ignore,

@@ -15,6 +15,8 @@ pub struct Insert {
     pub source: InsertSource,
     /// For each table column: what it gets.
     pub columns: Vec<InsertColumn>,
+    /// The table's columns in the order in which they get their values, where that is another one than their own: as the statement names them, then the others.
+    pub order: Option<Box<[u32]>>,
     /// REPLACE.
     pub replace: bool,
     /// IGNORE.
@@ -31,6 +33,14 @@ pub struct Insert {
     pub source_slots: Vec<(u32, Slot)>,
     /// What the table's definition computes and asks of the new row.
     pub rules: Option<Box<RowRules>>,
+}
+
+impl Insert {
+    /// The `nth` column to get its value: [`Insert::order`].
+    #[inline]
+    pub fn nth_column(&self, nth: usize) -> usize {
+        self.order.as_ref().map_or(nth, |order| order[nth] as usize)
+    }
 }
 
 /// Rows to insert.
@@ -72,6 +82,17 @@ pub enum InsertColumn {
     Source(u32),
     /// Not given: the default applies.
     Default,
+}
+
+/// See [`Insert::order`].
+pub(crate) fn order_of(columns: &[InsertColumn]) -> Option<Box<[u32]>> {
+    let place = |column: &u32| match columns[*column as usize] {
+        InsertColumn::Source(at) => at,
+        InsertColumn::Default => u32::MAX,
+    };
+    let mut order: Box<[u32]> = (0..columns.len() as u32).collect();
+    order.sort_by_key(place);
+    (!order.is_sorted()).then_some(order)
 }
 
 /// UPDATE.
