@@ -84,7 +84,7 @@ pub fn store_convert(value: Value, ty: &ColumnType, context: &mut StoreContext<'
 }
 
 /// Whether a value is stored unchanged, without error or warning: what most statements store. `false` says nothing.
-#[inline]
+#[inline(always)]
 #[must_use]
 pub fn is_stored_as_it_is(value: &Value, ty: &ColumnType) -> bool {
     match (value, ty.kind) {

@@ -214,6 +214,9 @@ impl<'v> Inserting<'v, '_> {
     /// Finds or makes the value of each column but a generated one.
     #[inline]
     fn place_row(&mut self, row_no: usize) -> Result<()> {
+        if self.insert.order.is_some() {
+            return self.place_named(row_no);
+        }
         self.row.clear();
         match self.rows {
             Source::Values(rows) => self.place_values(&rows[row_no], row_no),
@@ -221,54 +224,82 @@ impl<'v> Inserting<'v, '_> {
         }
     }
 
-    fn place_values(&mut self, given: &'v [Option<Expr>], row_no: usize) -> Result<()> {
-        let (entry, insert, params) = (self.entry, self.insert, self.params);
-        self.row.make_room(entry.def.columns.len());
-        for nth in 0..entry.def.columns.len() {
-            let at = insert.nth_column(nth);
-            let column = &entry.def.columns[at];
-            let source = &insert.columns[at];
-            // Neither a column that is not named, nor DEFAULT, nor `VALUES ()` gives a value.
-            let expr = match source {
-                InsertColumn::Source(position) => given.get(*position as usize).and_then(Option::as_ref),
-                InsertColumn::Default => None,
+    /// The same where the statement names the columns in another order than the table's: of several values that are wrong, or of which something is to be told, that comes first which is named first.
+    #[inline(never)]
+    fn place_named(&mut self, row_no: usize) -> Result<()> {
+        self.row.clear();
+        self.row.make_room(self.entry.def.columns.len());
+        for nth in 0..self.entry.def.columns.len() {
+            let at = self.insert.nth_column(nth);
+            let (column, source) = (&self.entry.def.columns[at], &self.insert.columns[at]);
+            self.row.places[at] = match self.rows {
+                Source::Values(rows) => self.value_place(&rows[row_no], (at, column, source), row_no)?,
+                Source::Literals(rows) => self.literal_place(rows, (at, column, source), row_no)?,
             };
-            let place = match expr {
-                Some(expr) => match operand(expr, params).ok_or_else(|| internal("short insert of an expression"))? {
-                    null @ Value::Null if Some(at) == self.auto_column => Place::Given(null),
-                    value if types::is_stored_as_it_is(value, &column.ty) => Place::Given(value),
-                    value => self.place_converted(value.clone(), column, row_no)?,
-                },
-                None => self.place_default(column, Some(at) == self.auto_column)?,
-            };
-            self.row.places[at] = place;
         }
         Ok(())
+    }
+
+    fn place_values(&mut self, given: &'v [Option<Expr>], row_no: usize) -> Result<()> {
+        let (entry, insert) = (self.entry, self.insert);
+        for (at, (column, source)) in entry.def.columns.iter().zip(&insert.columns).enumerate() {
+            let place = self.value_place(given, (at, column, source), row_no)?;
+            self.row.places.push(place);
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn value_place(
+        &mut self,
+        given: &'v [Option<Expr>],
+        (at, column, source): (usize, &'v ColumnDef, &'v InsertColumn),
+        row_no: usize,
+    ) -> Result<Place<'v>> {
+        // Neither a column that is not named, nor DEFAULT, nor `VALUES ()` gives a value.
+        let expr = match source {
+            InsertColumn::Source(position) => given.get(*position as usize).and_then(Option::as_ref),
+            InsertColumn::Default => None,
+        };
+        match expr {
+            Some(expr) => match operand(expr, self.params).ok_or_else(|| internal("short insert of an expression"))? {
+                null @ Value::Null if Some(at) == self.auto_column => Ok(Place::Given(null)),
+                value if types::is_stored_as_it_is(value, &column.ty) => Ok(Place::Given(value)),
+                value => self.place_converted(value.clone(), column, row_no),
+            },
+            None => self.place_default(column, Some(at) == self.auto_column),
+        }
     }
 
     /// The same of a row of texts.
     fn place_literals(&mut self, rows: &'v LiteralRows, row_no: usize) -> Result<()> {
         let (entry, insert) = (self.entry, self.insert);
-        self.row.make_room(entry.def.columns.len());
-        for nth in 0..entry.def.columns.len() {
-            let at = insert.nth_column(nth);
-            let column = &entry.def.columns[at];
-            let source = &insert.columns[at];
-            let is_auto = Some(at) == self.auto_column;
-            let place = match source {
-                InsertColumn::Source(position) => match rows.field(row_no, *position as usize) {
-                    None if column.ty.nullable || is_auto => Place::Given(&NULL),
-                    field => match field.and_then(|field| types::store_directly(field, &column.ty)) {
-                        Some(Direct::Text(text)) => Place::Text(text),
-                        Some(Direct::Value(value)) => self.row.make(value),
-                        None => self.place_converted(field.map_or(Value::Null, Field::value), column, row_no)?,
-                    },
-                },
-                InsertColumn::Default => self.place_default(column, is_auto)?,
-            };
-            self.row.places[at] = place;
+        for (at, (column, source)) in entry.def.columns.iter().zip(&insert.columns).enumerate() {
+            let place = self.literal_place(rows, (at, column, source), row_no)?;
+            self.row.places.push(place);
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn literal_place(
+        &mut self,
+        rows: &'v LiteralRows,
+        (at, column, source): (usize, &'v ColumnDef, &'v InsertColumn),
+        row_no: usize,
+    ) -> Result<Place<'v>> {
+        let is_auto = Some(at) == self.auto_column;
+        match source {
+            InsertColumn::Source(position) => match rows.field(row_no, *position as usize) {
+                None if column.ty.nullable || is_auto => Ok(Place::Given(&NULL)),
+                field => match field.and_then(|field| types::store_directly(field, &column.ty)) {
+                    Some(Direct::Text(text)) => Ok(Place::Text(text)),
+                    Some(Direct::Value(value)) => Ok(self.row.make(value)),
+                    None => self.place_converted(field.map_or(Value::Null, Field::value), column, row_no),
+                },
+            },
+            InsertColumn::Default => self.place_default(column, is_auto),
+        }
     }
 
     /// A place for a value that its column does not store as it is.
