@@ -134,7 +134,6 @@ impl<'a> Exec<'a> {
             self.frame[old_first as usize + i] = v.clone();
         }
         let before = values.clone();
-        let null_lenient = self.null_lenient;
         for (column, e) in &state.insert.on_duplicate {
             let v = self.eval(e)?;
             let own = old_first + *column;
@@ -144,7 +143,6 @@ impl<'a> Exec<'a> {
             self.frame[own as usize] = v.clone();
             values[*column as usize] = v;
         }
-        self.null_lenient = null_lenient;
         let is_same = |(old, new): (&Value, &Value)| same_value(old, new) || crate::document::are_equal(old, new, &*self.context);
         if before.iter().zip(&values).all(is_same) {
             state.changes.unchanged += 1;

@@ -28,17 +28,32 @@ fn rest_is_blank(text: &[u8], consumed: usize) -> bool {
 }
 
 /// The number at the start of a string, rounded to an integer: half away from zero.
-fn integer_text(text: &[u8], context: &mut StoreContext<'_>) -> Result<i128> {
+fn integer_text(text: &[u8], context: &mut StoreContext<'_>) -> Result<Whole> {
     let parsed = Decimal::parse(text);
     if parsed.consumed == 0 {
         let error = context.incorrect("integer", text);
         context.fault(error.clone(), error)?;
-    } else if !rest_is_blank(text, parsed.consumed) {
-        let error = context.truncated();
-        context.fault(error.clone(), error)?;
     }
     let bound = if parsed.value.is_negative() { i128::MIN } else { i128::MAX };
-    Ok(parsed.value.round(0).as_i128().map_or(bound, |(value, _)| value))
+    let number = parsed.value.round(0).as_i128().map_or(bound, |(value, _)| value);
+    Ok(Whole { number, is_cut: parsed.consumed > 0 && !rest_is_blank(text, parsed.consumed) })
+}
+
+/// A whole number on its way into a column.
+struct Whole {
+    number: i128,
+    /// It is the beginning of a string that goes on with something else. That is told if the column takes the number.
+    is_cut: bool,
+}
+
+impl Whole {
+    fn tell(&self, context: &mut StoreContext<'_>) -> Result<()> {
+        if self.is_cut {
+            let error = context.truncated();
+            context.fault(error.clone(), error)?;
+        }
+        Ok(())
+    }
 }
 
 /// The nearest integer of a double, halves to even.
@@ -46,14 +61,14 @@ fn integer_double(value: f64) -> i128 {
     value.round_ties_even() as i128
 }
 
-fn as_integer(value: Value, context: &mut StoreContext<'_>) -> Result<i128> {
+fn as_integer(value: Value, context: &mut StoreContext<'_>) -> Result<Whole> {
     // Seconds round before they are digits, whatever `sql_mode` says of fractions.
     let value = match value {
         Value::DateTime(at) => Value::DateTime(at.round(0).unwrap_or(at)),
         Value::Time(time) => Value::Time(time.round(0)),
         other => other,
     };
-    Ok(match temporal_as_number(value) {
+    let number = match temporal_as_number(value) {
         Value::Int(v) => i128::from(v),
         Value::UInt(v) => i128::from(v),
         Value::Float(v) => integer_double(f64::from(v)),
@@ -62,20 +77,23 @@ fn as_integer(value: Value, context: &mut StoreContext<'_>) -> Result<i128> {
             let bound = if v.is_negative() { i128::MIN } else { i128::MAX };
             v.round(0).as_i128().map_or(bound, |(value, _)| value)
         }
-        Value::Bytes(text) => integer_text(&text, context)?,
+        Value::Bytes(text) => return integer_text(&text, context),
         // NULL and TIMESTAMP were dealt with before, the rest by the line above.
         _ => 0,
-    })
+    };
+    Ok(Whole { number, is_cut: false })
 }
 
 pub(super) fn integer(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
-    let number = as_integer(value, context)?;
+    let whole = as_integer(value, context)?;
     let (least, most) = ty.integer_range().unwrap_or((0, 0));
-    if !(least..=most).contains(&number) {
+    if (least..=most).contains(&whole.number) {
+        whole.tell(context)?;
+    } else {
         let error = context.out_of_range();
         context.fault(error.clone(), error)?;
     }
-    let number = number.clamp(least, most);
+    let number = whole.number.clamp(least, most);
     Ok(if ty.unsigned { Value::UInt(number as u64) } else { Value::Int(number as i64) })
 }
 
@@ -93,7 +111,11 @@ pub(super) fn decimal(value: Value, ty: &ColumnType, context: &mut StoreContext<
                 let error = context.incorrect("decimal", &text);
                 context.fault(error.clone(), error)?;
             } else {
-                lost = !is_whole || parsed.rounded;
+                if !is_whole {
+                    let note = context.truncated();
+                    context.note(note);
+                }
+                lost = parsed.rounded;
                 overflow = parsed.overflow;
             }
             parsed.value
@@ -179,7 +201,7 @@ pub(super) fn bit(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>)
             let significant = &text[text.iter().take_while(|byte| **byte == 0).count()..];
             (significant.len() <= 8).then(|| significant.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
         }
-        other => u64::try_from(as_integer(other, context)?).ok(),
+        other => u64::try_from(as_integer(other, context)?.number).ok(),
     };
     match number.filter(|number| *number <= most) {
         Some(number) => Ok(Value::UInt(number)),
@@ -196,24 +218,25 @@ pub(super) fn year(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>
         Value::Bytes(text) => text.iter().filter(|byte| byte.is_ascii_digit()).count(),
         _ => 0,
     };
-    let number = match value {
-        Value::DateTime(v) => i128::from(v.year()),
-        Value::Date(v) => i128::from(v.year()),
+    let whole = match value {
+        Value::DateTime(v) => Whole { number: i128::from(v.year()), is_cut: false },
+        Value::Date(v) => Whole { number: i128::from(v.year()), is_cut: false },
         other => as_integer(other, context)?,
     };
-    let year = match number {
+    let year = match whole.number {
         // The string '0' is 2000, the number 0 and the string '0000' are the zero year.
         0 if (1..=2).contains(&digits) => 2000,
         0 => 0,
-        1..=69 => 2000 + number,
-        70..=99 => 1900 + number,
-        1901..=2155 => number,
+        number @ 1..=69 => 2000 + number,
+        number @ 70..=99 => 1900 + number,
+        number @ 1901..=2155 => number,
         _ => {
             let error = context.out_of_range();
             context.fault(error.clone(), error)?;
-            0
+            return Ok(Value::UInt(0));
         }
     };
+    whole.tell(context)?;
     debug_assert!(ty.kind == TypeKind::Year);
     Ok(Value::UInt(year as u64))
 }
