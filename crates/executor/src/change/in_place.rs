@@ -1,6 +1,6 @@
 //! Rows that a statement changes where they lie: what they become is computed under the row's latch, from the columns that its expressions read, and everything
 //! else is copied as it is stored. When that may be done the planner says (`planner::plan::Update::in_place`, `planner::plan::Met`); `short.rs` does it to the row of a key,
-//! `duplicate.rs` to the row that is in a new one's place.
+//! `met.rs` to the row that is in a new one's place.
 
 use crate::change::duplicate::duplicate_entry;
 use crate::document::{are_equal, with_table};

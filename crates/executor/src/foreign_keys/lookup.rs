@@ -56,7 +56,9 @@ impl Exec<'_> {
     pub(super) fn check_parent(&mut self, table: u32, key: &ParentKey, values: &[Value], (row, old): (&[u8], &[Value])) -> Result<()> {
         let child = Child { plan: self.plan, table };
         let value = |column: usize| Cow::Borrowed(&values[column]);
-        if let Reference::Row { parent, index, wanted } = child.reference(key, value)?
+        // Only in a table that refers to itself.
+        if key.parent.is_some_and(|(parent, _)| parent == table)
+            && let Reference::Row { parent, index, wanted } = child.reference(key, value)?
             && !child.leads_to_itself(parent, index, &wanted, key, value)?
             && child.leads_to_itself(parent, index, &wanted, key, |column| Cow::Borrowed(&old[column]))?
         {
