@@ -56,8 +56,7 @@ impl Exec<'_> {
     pub(super) fn check_parent(&mut self, table: u32, key: &ParentKey, values: &[Value], (row, old): (&[u8], &[Value])) -> Result<()> {
         let child = Child { plan: self.plan, table };
         let value = |column: usize| Cow::Borrowed(&values[column]);
-        // Only in a table that refers to itself.
-        if key.parent.is_some_and(|(parent, _)| parent == table)
+        if child.leads_home(key)
             && let Reference::Row { parent, index, wanted } = child.reference(key, value)?
             && !child.leads_to_itself(parent, index, &wanted, key, value)?
             && child.leads_to_itself(parent, index, &wanted, key, |column| Cow::Borrowed(&old[column]))?

@@ -49,7 +49,12 @@ impl<'p> Child<'p> {
 
     /// Whether a row may refer to one before it in the same statement.
     pub(crate) fn refers_to_itself(self, keys: &TableKeys) -> bool {
-        keys.parents.iter().any(|key| key.parent.is_some_and(|(parent, _)| parent == self.table))
+        keys.parents.iter().any(|key| self.leads_home(key))
+    }
+
+    /// Whether a key leads to the table itself. (A statement that names it twice has it twice among its tables.)
+    pub(super) fn leads_home(self, key: &ParentKey) -> bool {
+        key.parent.is_some_and(|(parent, _)| self.plan.tables[parent as usize].def.id == self.def().id)
     }
 
     /// Locks what a row refers to by all of the keys; `value` gives its columns.
@@ -113,7 +118,7 @@ impl<'p> Child<'p> {
         key: &ParentKey,
         value: impl Fn(usize) -> Cow<'v, Value>,
     ) -> Result<bool> {
-        if parent.def.id != self.def().id {
+        if !self.leads_home(key) {
             return Ok(false);
         }
         let parts = parent.def.indexes[index as usize].parts.iter().take(self.columns(key).len());
