@@ -9,6 +9,7 @@ or at the next one that uses what it loaded. The kernel's part is told as a sum.
   --connections A,B     (16,1024)
   --seconds S           how long each is sampled in a round (5)
   --rounds N            (3)
+  --warm S              how long it is asked before that (1.5; with thousands of connections 6: perf is refused threads of their logins that end meanwhile)
   --instructions N      the N that grew most (40)
   --by-function         functions instead of instructions
   --keep DIR            data stay there
@@ -28,7 +29,6 @@ import where
 
 PORT = 13392
 FREQUENCY = 12000
-WARM_SECONDS = 1.5
 
 
 def size_of(workload):
@@ -60,9 +60,9 @@ def samples(data, program):
 def measured(args, server, connections, scratch):
     """Microseconds for a transaction: of each address of the program, and of libraries (False) and the kernel (True)."""
     data = scratch / "perf.data"
-    run = bench(args, "run", "--json", "--warmup", "1", "--connections", str(connections), "--seconds", str(args.seconds + 2))
+    run = bench(args, "run", "--json", "--warmup", "1", "--connections", str(connections), "--seconds", str(args.seconds + args.warm + 0.5))
     asked = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    time.sleep(WARM_SECONDS)
+    time.sleep(args.warm)
     record = ["perf", "record", "-e", "cpu-clock", "-F", str(FREQUENCY), "-p", str(server.pid), "-o", data, "--", "sleep", str(args.seconds)]
     subprocess.run(record, capture_output=True, check=True)
     rate = json.loads(asked.communicate()[0])["tps"]
@@ -77,6 +77,7 @@ def main():
     parser.add_argument("--connections", default="16,1024")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--warm", type=float, default=1.5)
     parser.add_argument("--instructions", type=int, default=40)
     parser.add_argument("--by-function", action="store_true")
     parser.add_argument("--keep", type=Path)

@@ -9,6 +9,7 @@ use page_store::PageType;
 use space_map::{PageKind, SpaceMap};
 use sync::atomic::{AtomicU64, Ordering};
 
+use crate::cursor::Direction;
 use crate::descend::Target;
 use crate::edit::Identity;
 use crate::error::Result;
@@ -105,15 +106,24 @@ impl BTree {
         Ok(f(if position.found { Some(node.leaf_value(position.slot)) } else { None }, node.txn_max()))
     }
 
-    /// Shows `f` the entries from `key` on that lie on one leaf, with the leaf's highest writer transaction id, under the leaf's shared latch, until it breaks: `f` must be short and
-    /// must not touch the tree. `false` when the leaf has ended before: more entries may follow on others, and a [`Cursor`](crate::Cursor) finds them.
+    /// Shows `f` the entries from `key` on (backward: those below it, from the last one back) that lie on one leaf, with the leaf's highest writer transaction id, under the leaf's
+    /// shared latch, until it breaks: `f` must be short and must not touch the tree. `false` when the leaf has ended before: more entries may follow on others, and a
+    /// [`Cursor`](crate::Cursor) finds them.
     #[inline]
-    pub fn scan_one_leaf(&self, key: &[u8], mut f: impl FnMut(KeyRef<'_>, &[u8], TxnId) -> ControlFlow<()>) -> Result<bool> {
+    pub fn scan_one_leaf(
+        &self,
+        key: &[u8],
+        direction: Direction,
+        mut f: impl FnMut(KeyRef<'_>, &[u8], TxnId) -> ControlFlow<()>,
+    ) -> Result<bool> {
         let leaf = self.leaf(Target::Key(key), |pool, page| pool.shared(page))?;
         let node = Node::new(&leaf);
-        let first = node.find_in_leaf(key).slot;
+        let at = node.find_in_leaf(key).slot;
         let breaks = |slot| f(node.key(slot), node.leaf_value(slot), node.txn_max()).is_break();
-        Ok((first..node.count()).any(breaks) || node.right().is_none())
+        Ok(match direction {
+            Direction::Forward => (at..node.count()).any(breaks) || node.right().is_none(),
+            Direction::Backward => (0..at).rev().any(breaks) || node.left().is_none(),
+        })
     }
 
     /// Levels of the tree: 1 when the root is a leaf.

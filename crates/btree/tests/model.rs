@@ -96,7 +96,8 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
             }
             14..16 => {
                 assert_eq!(get(&tree, &key), model.get(&key).cloned());
-                scan_one_leaf(&tree, &model, &key, &mut rng);
+                scan_one_leaf(&tree, &model, &key, Direction::Forward, &mut rng);
+                scan_one_leaf(&tree, &model, &key, Direction::Backward, &mut rng);
             }
             _ => walk(&tree, &model, &key, &mut rng),
         }
@@ -113,14 +114,15 @@ fn random_operations(shape: Shape, seed: u64, steps: usize, frames: usize) {
     assert_eq!(tree.height().unwrap(), 1, "an emptied tree is one page");
 }
 
-/// Entries from a key on, until enough were seen or the leaf ends.
-fn scan_one_leaf(tree: &BTree, model: &Model, key: &[u8], rng: &mut Rng) {
+/// Entries from a key on, or those below it, until enough were seen or the leaf ends.
+fn scan_one_leaf(tree: &BTree, model: &Model, key: &[u8], direction: Direction, rng: &mut Rng) {
     let wanted = rng.below(20) as usize + 1;
-    let mut expect = model.range(key.to_vec()..);
+    let (mut above, mut below) = (model.range(key.to_vec()..), model.range(..key.to_vec()).rev());
+    let mut expect = || if direction == Direction::Forward { above.next() } else { below.next() };
     let mut seen = 0;
     let is_answered = tree
-        .scan_one_leaf(key, |entry, value, _| {
-            let (next, stored) = expect.next().expect("an entry");
+        .scan_one_leaf(key, direction, |entry, value, _| {
+            let (next, stored) = expect().expect("an entry");
             assert_eq!((entry.compare(next), value), (std::cmp::Ordering::Equal, stored.as_slice()));
             let start = &next[..rng.below(next.len() as u64 + 1) as usize];
             assert!(entry.starts_with(start) && !entry.starts_with(&[next, &[0][..]].concat()));
@@ -131,7 +133,7 @@ fn scan_one_leaf(tree: &BTree, model: &Model, key: &[u8], rng: &mut Rng) {
             if seen == wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .unwrap();
-    assert!(!is_answered || seen == wanted || expect.next().is_none(), "{seen} of {wanted}, and there are more");
+    assert!(!is_answered || seen == wanted || expect().is_none(), "{seen} of {wanted}, and there are more");
     assert!(is_answered || seen < wanted);
 }
 

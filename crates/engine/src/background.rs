@@ -43,6 +43,7 @@ impl Engine {
             if stop.load(Ordering::SeqCst) {
                 return;
             }
+            self.give_out_freed(false);
             let (age, capacity) = (self.wal.age(), self.wal.capacity());
             let since = last.elapsed();
             let due = since >= self.config.checkpoint_interval && age > 0;
@@ -67,6 +68,13 @@ impl Engine {
                 }
                 Err(_) => {}
             }
+        }
+    }
+
+    /// Gives out the pages of dropped tables, as far as the log is durable; all of them if it `waits` for that. What goes wrong costs room on the device, no more.
+    pub(crate) fn give_out_freed(&self, waits: bool) {
+        if let Err(error) = self.space.give_out_freed(waits) {
+            (self.config.on_warning)(&format!("pages of dropped tables: {error}"));
         }
     }
 

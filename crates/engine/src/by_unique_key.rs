@@ -30,11 +30,16 @@ impl Session {
         read: Read,
         f: impl FnOnce(RowRef<'_>, RowKey<'_>, RowLock) -> R,
     ) -> Result<Option<R>> {
+        let mut f = Some(f);
         let Some((mode, _)) = read.lock() else {
-            return self.look_up(table, index_no, user, 1, None)?.next(|row, key| f(row, key, RowLock::Held));
+            let mut lookup = self.look_up(table, index_no, user, Direction::Forward, 1, None)?;
+            let found = lookup.next(|row, key| f.take().map(|f| f(row, key, RowLock::Held)))?;
+            return match found {
+                None if lookup.into_rest().is_some() => self.scan_unique(table, index_no, user, read, &mut f),
+                found => Ok(found.flatten()),
+            };
         };
         self.before_locks();
-        let mut f = Some(f);
         let found = self.with_entry(table, index_no, user, mode, |session, primary_key| {
             session.lock_row_with_key(table, index_no, user, primary_key, mode, &mut f)
         })?;
@@ -97,7 +102,7 @@ impl Session {
         let mut key = std::mem::take(&mut self.buffers.entry);
         key.clear();
         let mut is_at_hand = Ok(false);
-        let looked = index.tree.scan_one_leaf(user, |entry, value, _| {
+        let looked = index.tree.scan_one_leaf(user, Direction::Forward, |entry, value, _| {
             is_at_hand = entry_value(value).and_then(|(flags, user_bytes)| {
                 if flags & ENTRY_DELETED != 0 || user_bytes != user.len() || !entry.starts_with(user) {
                     return Ok(false);

@@ -71,6 +71,8 @@ pub struct EngineConfig {
     pub undo: UndoConfig,
     /// Shards of the lock table.
     pub lock_shards: usize,
+    /// Which rows share a shard: with the same seed the same ones, in every process, for runs that are to repeat. Else nobody can know.
+    pub lock_seed: Option<u64>,
     /// What is switched off for measuring.
     pub mechanisms: Mechanisms,
     /// A view that is more than so many finished transactions behind does not keep versions that it does not need (`prune.rs`). Younger ones are left alone: they
@@ -102,6 +104,7 @@ impl Default for EngineConfig {
             store: StoreConfig::default(),
             undo: UndoConfig::default(),
             lock_shards: 256,
+            lock_seed: None,
             mechanisms: Mechanisms::default(),
             prune_lag: 512,
             purge_threads: 1,

@@ -129,6 +129,14 @@ struct Background {
     stop: Arc<AtomicBool>,
 }
 
+fn lock_manager(config: &EngineConfig) -> LockManager {
+    let shards = if config.mechanisms.lock_shards { config.lock_shards } else { 1 };
+    match config.lock_seed {
+        Some(seed) => LockManager::with_seed(shards, seed),
+        None => LockManager::new(shards),
+    }
+}
+
 impl Engine {
     /// Opens the data directory on `disk`, creating it when there is none, and recovers it to what was committed.
     ///
@@ -150,7 +158,7 @@ impl Engine {
                 true => TxnSystem::new(payload.next_txn, &unfinished),
                 false => TxnSystem::with_classic_views(payload.next_txn, &unfinished),
             }),
-            locks: LockManager::new(if config.mechanisms.lock_shards { config.lock_shards } else { 1 }),
+            locks: lock_manager(&config),
             history: History::new(config.undo.shards, config.history_block_max),
             slots: Slots::new(),
             coarse_ms: sync::CachePadded::new(AtomicU64::new(clock.wall_us() as u64 / 1000)),
@@ -412,7 +420,7 @@ impl Engine {
         self.free_index_trees(&[id])
     }
 
-    /// The same for several, with one wait for the log unless they are large.
+    /// The same for several. Their pages can be had as soon as the log is durable; waits for that only where they are many (`SpaceMap::free_indexes`).
     pub fn free_index_trees(&self, ids: &[IndexId]) -> Result<()> {
         self.space.free_indexes(ids)?;
         Ok(())
@@ -541,6 +549,7 @@ impl Engine {
             drop(background.log);
         }
         if clean && !self.failed.load(Ordering::SeqCst) {
+            self.give_out_freed(true);
             self.sharp_checkpoint()?;
         }
         // Last, so that all of the log is archived.

@@ -48,14 +48,18 @@ pub(crate) fn upper_bound(upper: &[u8]) -> Bound<&[u8]> {
 
 /// The smallest key greater than every key that starts with `prefix`; empty when there is none (all bytes 0xff).
 pub fn after_prefix(prefix: &[u8]) -> Vec<u8> {
-    let mut upper = prefix.to_vec();
-    while let Some(last) = upper.pop() {
-        if last < 0xff {
-            upper.push(last + 1);
-            break;
-        }
-    }
+    let mut upper = Vec::with_capacity(prefix.len());
+    put_after_prefix(prefix, &mut upper);
     upper
+}
+
+/// The same into an empty buffer.
+#[inline]
+pub(crate) fn put_after_prefix(prefix: &[u8], upper: &mut Vec<u8>) {
+    if let Some(at) = prefix.iter().rposition(|byte| *byte < 0xff) {
+        upper.extend_from_slice(&prefix[..at]);
+        upper.push(prefix[at] + 1);
+    }
 }
 
 #[cfg(test)]

@@ -33,14 +33,7 @@ use record::RowRef;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Order of a scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Ascending keys.
-    Forward,
-    /// Descending keys.
-    Backward,
-}
+pub use btree::Direction;
 
 /// What the closure of a scan wants next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,8 @@
 //!    outside of it goes through [`outside`].
 //! 2. Only what [`File::sync`] covered survives a crash for certain; only what [`Disk::sync_dir`] covered keeps its name.
 //! 3. The same seed and the same calls give the same [`SimDisk`] contents after a crash, bit for bit.
-//! 4. A data directory is open in one process at a time ([`RealDisk::open`] holds a flock on its file `lock`).
+//! 4. A data directory is open in one process at a time ([`RealDisk::open`] holds a flock on its file `lock`:
+//!    `directory_lock.rs`).
 //!
 //! # Not here
 //! Which file holds what: that is for the crates above. Retrying a failed sync: never done anywhere.
@@ -19,6 +20,7 @@
 
 mod aligned_buf;
 mod clock;
+mod directory_lock;
 mod disk;
 mod entropy;
 mod idle;

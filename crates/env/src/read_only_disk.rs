@@ -4,10 +4,9 @@
 //! 1. No file is opened for writing, made, renamed or removed; every call that would is refused.
 //! 2. The directory's lock is held while the value lives, so no server writes what is being read, but for [`ReadOnlyDisk::beside_writers`].
 
+use crate::directory_lock::DirectoryLock;
 use crate::real_disk::{OpenError, list_names};
 use crate::{Disk, File, FileKind, OpenMode};
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -20,7 +19,7 @@ use std::sync::Arc;
 pub struct ReadOnlyDisk {
     root: PathBuf,
     /// A directory without the file (a copy, a snapshot) has nobody who could write it by our rules.
-    _lock: Option<fs::File>,
+    _lock: Option<DirectoryLock>,
 }
 
 impl ReadOnlyDisk {
@@ -31,17 +30,10 @@ impl ReadOnlyDisk {
             return Err(OpenError::Io(io::Error::new(io::ErrorKind::NotADirectory, format!("{} is not a directory", root.display()))));
         }
         let lock = match fs::File::open(root.join("lock")) {
-            Ok(file) => Some(file),
+            Ok(file) => Some(DirectoryLock::take(&root, file)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error.into()),
         };
-        if let Some(lock) = &lock {
-            match rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {}
-                Err(Errno::WOULDBLOCK) => return Err(OpenError::Locked(root)),
-                Err(error) => return Err(OpenError::Io(error.into())),
-            }
-        }
         Ok(ReadOnlyDisk { root, _lock: lock })
     }
 

@@ -1,8 +1,9 @@
 //! The operating system's files under one directory.
 
+use crate::directory_lock::DirectoryLock;
 use crate::ring::{Rings, Transfer};
 use crate::{AlignedBuf, DIRECT_ALIGN, Disk, File, FileKind, OpenMode, ReadPiece};
-use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs;
 use std::io;
@@ -45,7 +46,7 @@ pub struct RealDisk {
     /// Cleared (relaxed, it is only advice) at the first file whose file system refuses O_DIRECT.
     direct: AtomicBool,
     rings: Arc<Rings>,
-    _lock: OwnedFd,
+    _lock: DirectoryLock,
 }
 
 impl RealDisk {
@@ -64,11 +65,7 @@ impl RealDisk {
         make_directory(&root)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
         let lock = rustix::fs::open(root.join(name), flags, Mode::from_raw_mode(0o640)).map_err(io::Error::from)?;
-        match rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Err(OpenError::Locked(root)),
-            Err(error) => return Err(OpenError::Io(error.into())),
-        }
+        let lock = DirectoryLock::take(&root, lock)?;
         Ok(RealDisk { root, direct: AtomicBool::new(true), rings: Arc::new(Rings::new()), _lock: lock })
     }
 

@@ -181,6 +181,28 @@ fn short_inserts_do_as_ordinary_ones() {
         "INSERT INTO t (k, must) VALUES (11, 1) ON DUPLICATE KEY UPDATE must = must",
         "INSERT INTO t (k, must) VALUES (11, 1) ON DUPLICATE KEY UPDATE must = must + 1",
         "INSERT INTO plain VALUES ('a', 50), ('b', NULL), ('c', 50) ON DUPLICATE KEY UPDATE a = CONCAT(a, VALUES(a))",
+        "REPLACE INTO t (id, k, must) VALUES (300, 70, 1)",
+        "REPLACE INTO t (id, k, must) VALUES (300, 70, 1)",
+        "REPLACE INTO t (id, k, must) VALUES (300, 71, 2)",
+        "REPLACE INTO t (id, k, must) VALUES (301, 71, 3)",
+        "REPLACE INTO t (id, k, must, v) VALUES (301, 50, 3, '12345678901')",
+        "REPLACE INTO t (id, k, must, v) VALUES (302, 50, 3, '1234567890  ')",
+        "REPLACE INTO t (k, must) VALUES (50, 3), (72, 4), (50, 5), (72, 6)",
+        "REPLACE INTO t (k, must) VALUES (72, NULL)",
+        "REPLACE INTO t (k, must) VALUES (73, 1)",
+        "REPLACE INTO plain VALUES ('a', 50), ('b', NULL), ('c', 50), ('c', 50)",
+        "REPLACE INTO plain VALUES ('c', 50)",
+        "INSERT IGNORE INTO t (k, must) VALUES (60, 1)",
+        "INSERT IGNORE INTO t (k, must) VALUES (60, 2)",
+        "INSERT IGNORE INTO t (id, k, must) VALUES (100, 61, 2)",
+        "INSERT IGNORE INTO t (k, must) VALUES (61, 2)",
+        "INSERT IGNORE INTO t (k, must, v, d, at) VALUES (62, 'x', '12345678901', 99999, '2024-13-01')",
+        "INSERT IGNORE INTO t (k, must) VALUES (NULL, NULL)",
+        "INSERT IGNORE INTO t (k) VALUES (63)",
+        "INSERT IGNORE INTO t (must, k) VALUES ('3x', '64x')",
+        "INSERT IGNORE INTO t (k, must, u) VALUES (99999999999, 1, '-1')",
+        "INSERT IGNORE INTO plain VALUES ()",
+        "INSERT IGNORE INTO plain VALUES ('a', 50)",
     ]
     .into_iter()
     .map(|sql| (sql.to_owned(), Vec::new()))
@@ -192,6 +214,8 @@ fn short_inserts_do_as_ordinary_ones() {
         ("INSERT INTO plain VALUES (?, ?)".to_owned(), vec![Value::Int(12), Value::UInt(u64::MAX)]),
         (format!("INSERT INTO plain VALUES ('{long}', 50) ON DUPLICATE KEY UPDATE a = VALUES(a)"), Vec::new()),
         ("INSERT INTO plain VALUES (?, ?) ON DUPLICATE KEY UPDATE a = ?".to_owned(), vec![Value::Int(1), Value::Int(50), Value::from("ä")]),
+        ("INSERT IGNORE INTO plain VALUES (?, ?)".to_owned(), vec![Value::Bytes(b"\xFF".into()), Value::Double(70.5)]),
+        ("INSERT IGNORE INTO plain VALUES (?, ?)".to_owned(), vec![Value::Null, Value::Int(50)]),
         ("INSERT INTO plain VALUES (?, ?) ON DUPLICATE KEY UPDATE b = ?".to_owned(), vec![Value::Int(1), Value::Int(50), Value::Int(1)]),
     ])
     .collect();
@@ -228,8 +252,8 @@ fn short_inserts_do_as_ordinary_ones() {
     let db = make();
     for sql in [
         "INSERT INTO t (k, must) VALUES (1 + 1, 1)",
-        "INSERT IGNORE INTO t (k, must) VALUES (1, 1)",
-        "REPLACE INTO t (k, must) VALUES (1, 1)",
+        "INSERT IGNORE INTO t (k, must) VALUES (1, 1), (2, 2)",
+        "REPLACE INTO t (k, must) VALUES (1 + 1, 1)",
         "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE id = 3",
         "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE must = LAST_INSERT_ID(k)",
         "INSERT INTO t (k, must) VALUES (1, 1) ON DUPLICATE KEY UPDATE must = @a := 1",

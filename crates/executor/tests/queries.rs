@@ -429,6 +429,8 @@ fn short_range_plans_answer_as_the_operators_do() {
     db.change(&format!("INSERT INTO dept VALUES {}", rows.join(",")));
     let rows: Vec<String> = (10..400).map(|i| format!("({i},'n{i}',{},{}.5,1,'2020-01-{}')", i % 7, i * 37 % 101, i % 28 + 1)).collect();
     db.change(&format!("INSERT INTO emp VALUES {}", rows.join(",")));
+    db.change("INSERT INTO emp VALUES (400,'n400',NULL,1,1,NULL),(401,'n401',3,NULL,1,NULL),(402,'n402',6,NULL,1,NULL)");
+    db.table("nobody", &[("id", int().not_null()), ("name", text(20))], &[("PRIMARY", true, &["id"])]);
     let sorted = |sql: &str| (sql.to_owned(), "SortedRange");
     let plain = |sql: &str| (sql.to_owned(), "Range(");
     let sums = |sql: &str| (sql.to_owned(), "RangeAggregate");
@@ -447,6 +449,24 @@ fn short_range_plans_answer_as_the_operators_do() {
         any("SELECT id FROM emp WHERE id < 100 ORDER BY id DESC LIMIT 3"),
         any("SELECT id FROM emp WHERE id < 100 ORDER BY id DESC LIMIT 3 FOR UPDATE"),
         plain("SELECT id FROM emp WHERE id < 100 LIMIT 0"),
+        plain("SELECT * FROM emp ORDER BY id DESC LIMIT 1"),
+        plain("SELECT name, id FROM emp ORDER BY id LIMIT 0"),
+        plain("SELECT id FROM emp LIMIT 3, 5"),
+        plain("SELECT id, dept FROM emp ORDER BY id LIMIT 1001"),
+        plain("SELECT id, name FROM emp ORDER BY id DESC LIMIT 390, 10"),
+        plain("SELECT id FROM emp ORDER BY id DESC LIMIT 400, 10"),
+        plain("SELECT id, dept, salary FROM emp ORDER BY dept DESC, salary DESC, id DESC LIMIT 20, 30"),
+        plain("SELECT id FROM emp WHERE dept = 3 ORDER BY salary DESC, id DESC LIMIT 4"),
+        plain("SELECT id, hired FROM emp ORDER BY dept, salary, id LIMIT 12"),
+        plain("SELECT name FROM nobody ORDER BY id DESC LIMIT 1"),
+        sums("SELECT MAX(id) FROM emp"),
+        sums("SELECT MIN(id) + 1 FROM emp"),
+        sums("SELECT MAX(salary) FROM emp WHERE dept = 3"),
+        sums("SELECT MIN(salary) FROM emp WHERE dept = 77"),
+        sums("SELECT MIN(dept) FROM emp"),
+        sums("SELECT MAX(id), MAX(id) FROM nobody"),
+        plain("SELECT id FROM emp WHERE dept IS NOT NULL ORDER BY dept, salary LIMIT 3"),
+        plain("SELECT id FROM emp WHERE dept = 6 AND salary IS NOT NULL ORDER BY salary DESC LIMIT 3"),
         sums("SELECT SUM(id), COUNT(*), MIN(name), MAX(salary), AVG(salary), COUNT(boss), BIT_XOR(id) FROM emp WHERE id BETWEEN 2 AND 300"),
         sums("SELECT SUM(id) + 1, COUNT(*) FROM emp WHERE id BETWEEN 1000 AND 2000"),
         sums("SELECT SUM(salary), COUNT(id) FROM emp WHERE dept = 4 AND salary BETWEEN 3 AND 80"),

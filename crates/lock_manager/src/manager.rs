@@ -13,6 +13,8 @@ use crate::registry::Registry;
 use crate::spans::Spans;
 use crate::table::{Heir, Request, Shard, Wakes};
 use base::{IndexId, Lsn, TxnId};
+use foldhash::SharedSeed;
+use foldhash::fast::SeedableRandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::time::Instant;
 
@@ -124,7 +126,7 @@ const FEW_LOCKS: usize = 8;
 /// See the crate's documentation.
 pub struct LockManager {
     pub(crate) shards: Box<[CachePadded<Mutex<Shard>>]>,
-    hasher: foldhash::fast::RandomState,
+    hasher: SeedableRandomState,
     registry: Registry,
     next_owner: CachePadded<AtomicU64>,
     /// Numbers waits for something else than a row.
@@ -151,8 +153,18 @@ pub(crate) struct Counts {
 }
 
 impl LockManager {
-    /// A table of `shards` (rounded up to a power of two) parts.
+    /// A table of `shards` (rounded up to a power of two) parts. Nobody can know which rows share one of them.
     pub fn new(shards: usize) -> LockManager {
+        LockManager::with_hasher(shards, SeedableRandomState::random())
+    }
+
+    /// [`Self::new`] for runs that are to repeat: with the same `seed` the same rows share a part. Who has a lock next is told of the commits of all rows
+    /// of its part ([`Owner::comes_after`]), so what it waits for hangs on it.
+    pub fn with_seed(shards: usize, seed: u64) -> LockManager {
+        LockManager::with_hasher(shards, SeedableRandomState::with_seed(seed, SharedSeed::global_fixed()))
+    }
+
+    fn with_hasher(shards: usize, hasher: SeedableRandomState) -> LockManager {
         let count = shards.clamp(1, 1 << 16).next_power_of_two();
         let gaps = Arc::new(GapCounts::new());
         let shard = |number| {
@@ -161,7 +173,7 @@ impl LockManager {
         };
         LockManager {
             shards: (0..count).map(shard).collect(),
-            hasher: foldhash::fast::RandomState::default(),
+            hasher,
             registry: Registry::new(count.min(64)),
             next_owner: CachePadded::new(AtomicU64::new(1)),
             arrivals: AtomicU64::new(0),
@@ -649,6 +661,9 @@ impl LockManager {
         };
         let could_close = could_close && self.has_waiting_blocker(&shard, id.slot, ticket);
         drop(shard);
+        if since.elapsed().as_nanos() % 3 != 0 {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
         self.counts.waits.fetch_add(1, Ordering::Relaxed);
         for holder in &heavier {
             self.reweigh(holder);

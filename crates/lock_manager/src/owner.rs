@@ -225,6 +225,11 @@ impl Owner {
         self.cell.state() != WaitState::Waiting
     }
 
+    /// What tells the queue in which it waits for a row apart from others in which somebody waits; 0 where it waits in none. Asked by who has left the wait.
+    pub fn queue(&self) -> u64 {
+        self.waiting().map_or(0, |wait| u64::from(wait.id.shard) << 32 | u64::from(wait.id.slot))
+    }
+
     /// The time of a left wait is over; `false` where it has ended by itself. The caller sees to it that [`crate::LockManager::end_left_wait`] follows: nobody is told.
     pub fn time_out(&self) -> bool {
         self.cell.end(WaitState::TimedOut)

@@ -2,15 +2,18 @@
 //! granted, waiting or refused is.
 
 use base::IndexId;
-use lock_manager::{Cancel, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy};
+use lock_manager::{Cancel, Granted, LockError, LockKeyRef, LockManager, LockMode, Owner, WaitPolicy, WaitsFor};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 
 /// One more than the holders of a key that a waiter adds weight to.
 const OWNERS: usize = 5;
 const KEYS: usize = 4;
+/// Longer than any machine takes for a step.
+const PATIENCE: Duration = Duration::from_secs(60);
 type Outcome = Result<Granted, LockError>;
 
 #[derive(Clone, Copy, Debug)]
@@ -327,14 +330,34 @@ fn check(steps: &[Step]) {
         let all = all.chain((0..OWNERS).map(|owner| Step::ReleaseAll { owner }));
         for step in all {
             run(&manager, &clients, &mut naive, step);
-            // A waiter queues some time after it was asked to; the rest is there once the answers are.
-            while locks(&manager, &clients) != naive.locks() {
-                std::thread::yield_now();
-            }
+            settled(&manager, &clients, &naive, step);
         }
         assert_eq!(manager.snapshot(1), Default::default());
         drop(clients);
     });
+}
+
+/// Waits for the state that the model has. A waiter queues some time after it was asked to, and only then tells those whom it waits for that they hold up one
+/// more and looks for a cycle: it is done with both when it sleeps. The rest is there once the answers are.
+fn settled(manager: &LockManager, clients: &[Client], naive: &Naive, step: Step) {
+    let asleep = |owner: usize| naive.waiting(owner).is_none() || clients[owner].cancel.waits_for() == Some(WaitsFor::RowLock);
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let (found, expected) = (locks(manager, clients), naive.locks());
+        if found == expected && (0..OWNERS).all(asleep) {
+            return;
+        }
+        if Instant::now() > deadline {
+            give_up(clients, format_args!("after {step:?} there are {found:?}, expected are {expected:?}"));
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Fails, once nobody waits for a lock: the owners' threads are joined before the failure is told.
+fn give_up(clients: &[Client], what: std::fmt::Arguments<'_>) -> ! {
+    clients.iter().for_each(|client| client.cancel.cancel(1));
+    panic!("{what}")
 }
 
 fn run(manager: &LockManager, clients: &[Client], naive: &mut Naive, step: Step) {
@@ -372,7 +395,10 @@ fn run(manager: &LockManager, clients: &[Client], naive: &mut Naive, step: Step)
         _ => {}
     }
     for (owner, expected) in ended {
-        let outcome = clients[owner].answer.recv().expect("the thread answers");
+        let outcome = clients[owner].answer.recv_timeout(PATIENCE);
+        let Ok(outcome) = outcome else {
+            give_up(clients, format_args!("owner {owner} has no answer after {step:?}, expected is {expected:?}"))
+        };
         assert_eq!(outcome, expected, "owner {owner} after {step:?}");
         clients[owner].cancel.reset();
     }
@@ -385,7 +411,7 @@ fn locks(manager: &LockManager, clients: &[Client]) -> BTreeSet<Listed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, max_shrink_time: 60_000, ..ProptestConfig::default() })]
 
     #[test]
     fn histories_agree(steps in prop::collection::vec(step(), 1..80)) {

@@ -21,10 +21,10 @@ fn try_lock(manager: &LockManager, owner: &Arc<Owner>, name: &[u8], mode: LockMo
     lock(manager, owner, name, mode, WaitPolicy::NoWait)
 }
 
-/// Until the manager has this many waiters. Waiting is announced by the count, so no sleep is needed.
+/// Until the manager has this many waiters, all of which have told those whom they wait for: they are queued before that, and counted behind it.
 fn until_waiting(manager: &LockManager, count: u64) {
-    let waiting = || manager.snapshot(usize::MAX).locks.iter().filter(|lock| !lock.granted).count() as u64;
-    while waiting() < count {
+    let queued = || manager.snapshot(usize::MAX).locks.iter().filter(|lock| !lock.granted).count() as u64;
+    while queued() < count || manager.stats().waiting < count {
         std::thread::yield_now();
     }
 }

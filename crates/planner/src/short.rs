@@ -12,7 +12,7 @@ use crate::plan::{
 };
 use catalog::IndexDef;
 use record::{KeyPart, KeyRestore};
-use types::TypeKind;
+use types::{TypeKind, Value};
 
 /// A short plan.
 #[derive(Debug)]
@@ -21,11 +21,11 @@ pub enum ShortPlan {
     PointGet(PointGet),
     /// `SELECT columns FROM t WHERE primary key IN (…)`, in key order.
     MultiPointGet(ShortRange),
-    /// `SELECT columns FROM t WHERE` bounds on an index, in its order, perhaps with a LIMIT.
+    /// `SELECT columns FROM t WHERE` bounds on an index, in its order, perhaps with a LIMIT; with one that stands ready bounds may be missing.
     Range(ShortRange),
     /// The same with `ORDER BY columns`, perhaps DISTINCT.
     SortedRange(SortedRange),
-    /// `SELECT aggregates of columns FROM t WHERE` bounds on an index, or of all rows.
+    /// `SELECT aggregates of columns FROM t WHERE` bounds on an index, or of all rows; MIN or MAX of the first row there.
     RangeAggregate(RangeAggregate),
     /// `UPDATE t SET … WHERE unique key = …`, perhaps `AND` other conditions, perhaps with a LIMIT.
     PointUpdate(PointWrite),
@@ -46,6 +46,11 @@ impl ShortPlan {
             ShortPlan::SortedRange(sorted) => sorted.range.index == 0,
             ShortPlan::RangeAggregate(aggregate) => aggregate.range.index == 0,
         }
+    }
+
+    /// Whether another plan may be better where a LIMIT lets more rows through: a whole secondary index is read in its order until it is satisfied.
+    pub fn rests_on_limit(&self) -> bool {
+        matches!(self, ShortPlan::Range(range) if range.index != 0 && range.limit.is_some() && range.is_unbounded())
     }
 
     /// Whether rows are made of index entries.
@@ -107,7 +112,7 @@ pub struct ShortRange {
     pub index: u32,
     /// Ranges.
     pub spec: RangeSpec,
-    /// What they are when they are all rows of one key of a secondary index, read forward and without locks.
+    /// What they are when they are all rows of one key of a secondary index, read without locks.
     pub key: Option<WantedKey>,
     /// Descending.
     pub backward: bool,
@@ -123,6 +128,11 @@ pub struct ShortRange {
 }
 
 impl ShortRange {
+    /// Whether the ranges are all of the index.
+    pub fn is_unbounded(&self) -> bool {
+        self.spec.any.iter().any(|any| any.points.is_empty() && any.interval.is_none())
+    }
+
     /// Whether it finds one row at most, by a unique key, and locks nothing.
     #[inline]
     pub fn is_of_one_row(&self) -> bool {
@@ -192,8 +202,11 @@ pub fn recognise(plan: &Plan) -> Option<ShortPlan> {
                 InsertSource::Literals(_) => true,
                 InsertSource::Query(_) | InsertSource::External(_) => false,
             };
-            // A duplicate is an error, or is changed where it lies.
-            let plain = i.rules.is_none() && !i.replace && !i.ignore && (i.on_duplicate.is_empty() || i.met.is_some());
+            // A duplicate is an error, is changed where it lies, or goes (what foreign keys have to say of that is the ordinary plan's). IGNORE leaves it out; what it leaves out of several rows, and what it tells of them once, is the ordinary plan's.
+            let ignores_one = i.source.rows_known() == Some(1) && i.on_duplicate.is_empty();
+            let refers_freely = !(i.ignore || i.replace) || plan.foreign_keys.is_none();
+            let on_duplicate = i.on_duplicate.is_empty() || i.met.is_some();
+            let plain = i.rules.is_none() && on_duplicate && refers_freely && (!i.ignore || ignores_one);
             (constants && plain).then_some(ShortPlan::Insert)
         }
     }
@@ -206,7 +219,7 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
             if let Some(row) = row_read(plan, t) {
                 return Some(ShortPlan::PointGet(PointGet { row, columns, lock: t.lock, limit: None }));
             }
-            let range = short_range(plan, t, columns, &[], None, false)?;
+            let range = short_range(plan, t, columns, &[], None, Extent::Ranges)?;
             let parts = plan.tables[t.table as usize].def.indexes[0].parts.len();
             let points = range.index == 0 && range.spec.any.iter().all(|a| a.interval.is_none() && a.points.len() == parts);
             Some(if points { ShortPlan::MultiPointGet(range) } else { ShortPlan::Range(range) })
@@ -219,11 +232,22 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
             {
                 return Some(ShortPlan::PointGet(PointGet { row, columns, lock: t.lock, limit: Some(limit.clone()) }));
             }
-            Some(ShortPlan::Range(short_range(plan, t, columns, &[], Some(limit), false)?))
+            // Of the table's first rows, or its last ones, no more are read than the limit lets through.
+            let ends_soon = t.lock == LockMode::None && limit.count.is_some();
+            let extent = if ends_soon { Extent::All } else { Extent::Ranges };
+            Some(ShortPlan::Range(short_range(plan, t, columns, &[], Some(limit), extent)?))
         }
         Node::Sort { input, keys, limit, .. } => sorted(plan, q, input, keys, limit.as_ref()),
         Node::Group(group) => {
-            let Node::Table(t) = &group.input else { return None };
+            let (t, limit) = match &group.input {
+                Node::Table(t) => (t, None),
+                // MIN or MAX of what an index is sorted by.
+                Node::Limit { input, limit } if is_of_one(limit) => match &**input {
+                    Node::Table(t) => (t, Some(limit)),
+                    _ => return None,
+                },
+                _ => return None,
+            };
             if !group.implicit || !group.carried.is_empty() {
                 return None;
             }
@@ -231,10 +255,13 @@ fn query(plan: &Plan, q: &Query) -> Option<ShortPlan> {
             let read: Vec<u32> = arguments.iter().flatten().copied().collect();
             // Values of many rows are taken up faster by columns.
             let all_rows = matches!(t.access, Access::Full { .. } | Access::Index { ranges: None, .. });
-            if all_rows && t.rows > SHORT_ROWS_MAX && !read.is_empty() {
+            if all_rows && limit.is_none() && t.rows > SHORT_ROWS_MAX && !read.is_empty() {
                 return None;
             }
-            Some(ShortPlan::RangeAggregate(RangeAggregate { range: short_range(plan, t, Vec::new(), &read, None, true)?, arguments }))
+            Some(ShortPlan::RangeAggregate(RangeAggregate {
+                range: short_range(plan, t, Vec::new(), &read, limit, Extent::All)?,
+                arguments,
+            }))
         }
         _ => None,
     }
@@ -261,6 +288,15 @@ fn argument(t: &TableNode, a: &Aggregate) -> Option<Option<u32>> {
     }
 }
 
+/// How much of an index a short plan may read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Ranges only.
+    Ranges,
+    /// All of it, too: all rows are wanted, or a limit ends the read.
+    All,
+}
+
 /// `read` are columns that are read though not emitted.
 fn short_range(
     plan: &Plan,
@@ -268,21 +304,21 @@ fn short_range(
     columns: Vec<u32>,
     read: &[u32],
     limit: Option<&LimitSpec>,
-    aggregates: bool,
+    extent: Extent,
 ) -> Option<ShortRange> {
     let whole = RangeSpec { any: vec![PrefixRange::default()] };
     let (index, spec, backward) = match &t.access {
-        Access::Index { index, ranges: Some(spec), backward, first_only: false, .. } => (index, spec, backward),
-        // All rows are aggregated without a limit that could end the read.
-        Access::Index { index, ranges: None, backward, first_only: false, .. } if aggregates => (index, &whole, backward),
-        Access::Full { backward, .. } if aggregates => (&0, &whole, backward),
+        Access::Index { first_only: true, .. } if limit.is_none() => return None,
+        Access::Index { index, ranges: Some(spec), backward, .. } => (index, spec, backward),
+        Access::Index { index, ranges: None, backward, .. } if extent == Extent::All => (index, &whole, backward),
+        Access::Full { backward, .. } if extent == Extent::All => (&0, &whole, backward),
         _ => return None,
     };
-    if t.keep_key.is_some() || !t.filter_is_ranges || !is_of_values(spec) || !limit.is_none_or(limit_stands_ready) {
+    if t.keep_key.is_some() || !t.filter_is_ranges || !is_of_values(spec, limit.is_some()) || !limit.is_none_or(limit_stands_ready) {
         return None;
     }
     let entry = &plan.tables[t.table as usize];
-    let is_plain = *index != 0 && t.lock == LockMode::None && !backward;
+    let is_plain = *index != 0 && t.lock == LockMode::None;
     let key = is_plain.then(|| wanted_key(&entry.def.indexes[*index as usize], spec)).flatten();
     let storage = &entry.storage;
     let cover = (*index != 0 && t.lock == LockMode::None)
@@ -340,7 +376,7 @@ fn sorted(plan: &Plan, q: &Query, input: &Node, keys: &[SortKey], limit: Option<
         return None;
     }
     let sorted_by: Vec<u32> = order.iter().map(|part| part.column as u32).collect();
-    let range = short_range(plan, t, columns, &sorted_by, limit, false)?;
+    let range = short_range(plan, t, columns, &sorted_by, limit, Extent::Ranges)?;
     Some(ShortPlan::SortedRange(SortedRange { range, order, distinct: computed.is_some() }))
 }
 
@@ -350,7 +386,7 @@ fn point_row(plan: &Plan, t: &TableNode) -> Option<PointRow> {
     let def = &plan.tables[t.table as usize].def.indexes[*index as usize];
     let wanted = wanted_key(def, spec)?;
     let is_whole = if *index == 0 { wanted.values.len() == def.parts.len() } else { wanted.is_unique };
-    if !is_whole || !is_of_values(spec) {
+    if !is_whole || !is_of_values(spec, false) {
         return None;
     }
     let tested = if t.filter_is_ranges { None } else { Some(tested(plan, t)?) };
@@ -399,6 +435,11 @@ fn point_write(plan: &Plan, t: &TableNode, limit: &Option<Expr>) -> Option<Point
     limit.as_ref().is_none_or(limit_stands_ready).then_some(PointWrite { row, limit })
 }
 
+/// LIMIT 1, as a constant.
+fn is_of_one(limit: &LimitSpec) -> bool {
+    limit.offset.is_none() && limit.count.as_ref().is_some_and(|count| matches!(count.kind, ExprKind::Literal(Value::Int(1))))
+}
+
 fn limit_stands_ready(limit: &LimitSpec) -> bool {
     [&limit.count, &limit.offset].into_iter().all(|e| e.as_ref().is_none_or(stands_ready))
 }
@@ -408,10 +449,12 @@ fn stands_ready(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Literal(_) | ExprKind::Param(_))
 }
 
-/// Whether values that stand ready bound ranges, and not whether a column is NULL.
-fn is_of_values(spec: &RangeSpec) -> bool {
+/// Whether values that stand ready bound ranges, and not whether a column is NULL; that it is not may, `limited` to few rows, be all that is asked of a part.
+fn is_of_values(spec: &RangeSpec, limited: bool) -> bool {
     let is_of_values = |points: &Points| points.are_values() && !points.has_null_safe();
-    let has_ends = |interval: &Interval| !(interval.low.is_empty() && interval.high.is_empty());
+    let has_ends = |interval: &Interval| {
+        !(interval.low.is_empty() && interval.high.is_empty()) || limited && interval.not_null && interval.like.is_none()
+    };
     spec.any.iter().all(|any| {
         any.points.iter().all(is_of_values)
             && any.interval.iter().all(|interval| {

@@ -4,6 +4,7 @@
 //! there is one of here, or none (`COMPAT.md`).
 
 use std::fmt;
+use std::sync::LazyLock;
 
 /// The flags in MySQL's order, with their defaults.
 const FLAGS: [(&str, bool); 27] = [
@@ -86,9 +87,21 @@ pub struct Switches(u32);
 
 impl Default for Switches {
     fn default() -> Switches {
-        Switches((0..FLAGS.len()).filter(|at| FLAGS[*at].1).fold(0, |bits, at| bits | 1 << at))
+        Switches(DEFAULT_BITS)
     }
 }
+
+const DEFAULT_BITS: u32 = {
+    let (mut bits, mut at) = (0, 0);
+    while at < FLAGS.len() {
+        bits |= (FLAGS[at].1 as u32) << at;
+        at += 1;
+    }
+    bits
+};
+
+/// What the variable says in a session that has not set it: read at each login, each reset and after each hint.
+static DEFAULT_TEXT: LazyLock<String> = LazyLock::new(|| Switches::default().to_string());
 
 impl Switches {
     /// Whether a flag is on.
@@ -108,11 +121,15 @@ impl Switches {
 
     /// These with what a text says, `flag={on|off|default}` or `default` between commas. The error is the text from where it cannot be read.
     pub fn with(self, text: &str) -> Result<Switches, &str> {
-        let (mut bits, mut set, mut reset) = (self.0, 0u32, false);
-        let mut rest = text;
         if text.is_empty() {
             return Ok(self);
         }
+        // It names all of them.
+        if text == *DEFAULT_TEXT {
+            return Ok(Switches::default());
+        }
+        let (mut bits, mut set, mut reset) = (self.0, 0u32, false);
+        let mut rest = text;
         loop {
             let (word, next) = match rest.split_once(',') {
                 Some((word, next)) => (word, Some(next)),

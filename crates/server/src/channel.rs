@@ -1,5 +1,6 @@
 //! [`Channel`]: packets over a socket, with the buffers that a connection reuses.
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -111,10 +112,10 @@ impl Channel {
         self.until_empty = true;
     }
 
-    /// From now on `Channel::read_a_while` waits for so long, and whoever calls it lets the channel [rest](Channel::rest) then.
+    /// From now on `Channel::read_a_while` waits for so long, and whoever calls it lets the channel [rest](Channel::rest) then; zero: without end.
     pub fn set_patience(&mut self, patience: Duration) {
         self.socket.set_patience(patience);
-        self.patient = true;
+        self.patient = !patience.is_zero();
     }
 
     /// From now on bytes go in compressed frames.
@@ -261,6 +262,15 @@ impl Channel {
             return true;
         }
         let sent = self.layers.send(&self.socket, &self.connection, self.out.bytes());
+        self.out.clear();
+        sent
+    }
+
+    /// Sends what was written to a client that has no layers yet, if the kernel takes all of it at once: for who must not wait.
+    pub(crate) fn send_at_once(&mut self) -> bool {
+        let bytes = self.out.bytes();
+        self.connection.count_sent(bytes.len());
+        let sent = env::send_at_once(self.socket.as_fd(), bytes) == bytes.len();
         self.out.clear();
         sent
     }

@@ -1,31 +1,31 @@
-//! [`Front`]: what all connections share, and the life of one connection: `commands.rs` has its commands, `turns.rs` on whose thread they are served.
+//! [`Front`]: what all connections share, and the life of one connection: `arrivals.rs` has its way in, `commands.rs` its commands, `turns.rs` on whose thread they are served.
 
+mod arrivals;
 mod commands;
 mod turns;
 
-use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-use mysql_error::{SqlError, codes};
-use protocol::reply::OkReply;
-use protocol::{ErrReply, PacketWriter};
-use session::command::{ClientAddress, Login};
+use protocol::ErrReply;
+use session::command::Login;
 use session::connections::{Connection, Hangup, Phase, Stop, ThreadCounts};
-use session::service::{FrontSettings, Service, Session};
+use session::service::Service;
 use sync::{CachePadded, Mutex, Rank, futex};
+
+pub(crate) use arrivals::Arrival;
 
 use crate::attention::Attention;
 use crate::channel::Channel;
 use crate::log::{self, Level};
 use crate::login::{Authenticator, Refused};
-use crate::pool::{Epoll, Follows, Late, Left, Posts, Processors, Rows, Seats, Thread, Ticket};
-use crate::socket::Socket;
-use crate::threads::{After, Threads};
+use crate::logins::Crew;
+use crate::pool::{Behind, Epoll, Follows, Late, Left, Posts, Processors, Rows, Seats, Thread, Ticket};
+use crate::threads::Threads;
 
-/// Threads that wait for the next login.
+/// Threads that wait for the next client to log in, which some of them then serve.
 const LOGIN_THREADS_KEPT: u32 = 16;
 
 /// What all connections share.
@@ -33,8 +33,10 @@ pub struct Front<S: Service> {
     /// What answers commands.
     pub service: Arc<S>,
     authenticator: Authenticator,
+    /// Those whose clients have answered the greeting, and who logs them in.
+    logins: Arc<Crew<arrivals::Arrival<S>>>,
     /// Threads for logins, from one to the next.
-    logins: Arc<Threads>,
+    login_threads: Arc<Threads>,
     /// Threads for connections that are logged in.
     threads: Arc<Threads>,
     /// Sessions that wait for their clients without a thread: on the seats of the post that watches them.
@@ -45,6 +47,8 @@ pub struct Front<S: Service> {
     late: Late<Guest<S>>,
     /// Those whose statements wait for rows.
     left: Left<Guest<S>>,
+    /// Those who would only lengthen the queues of such rows.
+    behind: Behind<Guest<S>>,
     /// Replies of each post that are sent together; `None` where each is sent for itself.
     mail: Option<Box<[CachePadded<turns::Mail<S>>]>>,
     /// Who serves them.
@@ -70,6 +74,7 @@ impl<S: Service> Front<S> {
     /// A front without connections.
     pub fn new(service: Arc<S>) -> std::io::Result<Arc<Self>> {
         let threads = Threads::new("connection", 0);
+        let login_threads = Threads::new("login", LOGIN_THREADS_KEPT);
         let settings = service.settings();
         let (shared_from, many) = (settings.shared_threads_from, settings.shared_threads_at_work);
         let (look, stands_in) = (settings.look_for_client, settings.stand_in);
@@ -78,12 +83,14 @@ impl<S: Service> Front<S> {
         let front = Arc::new(Self {
             service,
             authenticator: Authenticator::default(),
-            logins: Threads::new("login", LOGIN_THREADS_KEPT),
+            logins: Crew::new(posts, arrivals::starts(&login_threads)),
+            login_threads,
             threads,
             seats: (0..posts).map(|_| Ok(Seats::new(Epoll::new()?))).collect::<std::io::Result<_>>()?,
             rows: Rows::new(posts),
             late: Late::new(),
             left: Left::new(posts),
+            behind: Behind::new(posts),
             mail: if settings.replies_together { (0..posts).map(|_| turns::Mail::new().map(CachePadded::new)).collect() } else { None },
             follows: (0..posts).map(|_| CachePadded::default()).collect(),
             posts: Arc::new(Posts::new(posts)),
@@ -104,159 +111,12 @@ impl<S: Service> Front<S> {
         Ok(front)
     }
 
-    /// Takes an accepted socket and serves it on a thread of its own.
-    pub fn serve(self: &Arc<Self>, fd: OwnedFd, address: ClientAddress) {
-        let settings = self.service.settings();
-        let socket = Socket::new(fd);
-        let connections = self.service.connections();
-        let connection = Connection::new(connections.allocate_id(), address.host_and_port(), Box::new(socket.clone()));
-        if address == ClientAddress::Unix {
-            connection.set_unix();
-        }
-        let open = self.open.fetch_add(1, Ordering::AcqRel) + 1;
-        let over = open > settings.max_connections;
-        let guard =
-            OpenGuard { front: Arc::clone(self), id: connection.id(), post: connection.id() as usize % self.seats.len(), ticket: None };
-        if open > settings.max_connections.saturating_add(1) {
-            let error = codes::con_count_error();
-            self.service.login_refused(connection.id(), Some(&error));
-            refuse(&socket, &connection, &error);
-            return;
-        }
-        connections.add(Arc::clone(&connection));
-        if self.stopping.load(Ordering::SeqCst) {
-            // The shutdown may have counted before this connection was in the registry.
-            connection.stop(Stop::Shutdown);
-        }
-        self.threads.set_idle_max(settings.thread_cache_size);
-        let front = Arc::clone(self);
-        let channel = Channel::new(socket.clone(), Arc::clone(&connection));
-        // A login takes more stack and makes more small allocations than anything an idle connection keeps. Done on threads of their own, which go
-        // from one login to the next, it leaves nothing on the connection's own thread, and the session's parts lie side by side.
-        let job = Box::new(move || {
-            let visitor = Visitor { channel, guard };
-            front.guarded(visitor.guard.id, || front.log_in(visitor, &settings, &address, over));
-            After::Ready
-        });
-        if let Err(error) = self.logins.run(job) {
-            refuse(&socket, &connection, &codes::cant_create_thread(error.raw_os_error().unwrap_or(0)));
-        }
-    }
-
     /// Runs a part of a connection's life. A panic that the session did not catch costs this connection only; the panic hook has logged where.
     fn guarded(&self, id: u32, part: impl FnOnce()) {
         if catch_unwind(AssertUnwindSafe(part)).is_err() {
             let incident = self.incidents.fetch_add(1, Ordering::Relaxed) + 1;
             log::write(Level::Error, id, &format!("connection ended by an internal error, incident {incident}"));
         }
-    }
-
-    /// From greeting to session; the connection goes on on a thread of its own.
-    fn log_in(self: &Arc<Self>, mut visitor: Visitor<S>, settings: &FrontSettings, address: &ClientAddress, over: bool) {
-        let Some((mut session, login)) = self.open_session(&mut visitor.channel, settings, address, over) else {
-            visitor.channel.layers.close(&visitor.channel.socket);
-            return visitor.channel.socket.hang_up(true);
-        };
-        if !settings.rest_after.is_zero() {
-            visitor.channel.set_patience(settings.rest_after);
-        }
-        let (front, id) = (Arc::downgrade(self), visitor.guard.id);
-        session.tell_of_waits(Arc::new(turns::TellsOfWait { front, id }));
-        let mut guest = Box::new(Guest { session, login, visitor, lent: None, reply: None, turns: turns::Turns::new() });
-        // A session that shares threads needs none of its own to wait for its first command.
-        let welcomed = self.is_crowded();
-        if welcomed {
-            guest = match self.welcome_and_park(guest) {
-                Ok(()) => return,
-                Err(kept) => kept,
-            };
-        }
-        let channel = &guest.visitor.channel;
-        let (socket, connection, sequence) = (channel.socket.clone(), Arc::clone(&channel.connection), channel.out.sequence());
-        let plain = channel.layers.is_plain();
-        let front = Arc::clone(self);
-        let job = Box::new(move || {
-            let id = guest.visitor.guard.id;
-            let mut parked = false;
-            front.guarded(id, || parked = front.serve_commands(guest, welcomed));
-            if parked { After::Spare } else { After::Ready }
-        });
-        if let Err(error) = self.threads.run(job) {
-            if plain {
-                let mut out = PacketWriter::new();
-                out.set_sequence(if welcomed { 0 } else { sequence });
-                ErrReply::from(&codes::cant_create_thread(error.raw_os_error().unwrap_or(0))).write(&mut out);
-                socket.send(out.bytes(), &connection);
-            }
-            socket.hang_up(true);
-        }
-    }
-
-    /// Greets, checks, and begins the session. `None` when the client was refused, and told so.
-    fn open_session(
-        &self,
-        channel: &mut Channel,
-        settings: &FrontSettings,
-        address: &ClientAddress,
-        over: bool,
-    ) -> Option<(S::Session, Login)> {
-        let logged_in = self.authenticator.log_in(channel, self.service.accounts(), settings, self.service.tls(), address);
-        let login = match logged_in {
-            Ok(login) => login,
-            Err(refused) => {
-                let error = match &refused {
-                    Refused::Error(error) | Refused::EarlyError(error) => Some(error),
-                    Refused::Gone => None,
-                };
-                self.service.login_refused(channel.connection.id(), error);
-                Self::send_refusal(channel, refused);
-                return None;
-            }
-        };
-        if over && !self.service.is_administrator(&login) {
-            let error = codes::con_count_error();
-            self.service.login_refused(channel.connection.id(), Some(&error));
-            channel.send_error(&error);
-            return None;
-        }
-        set_label(&channel.connection, &login);
-        let interactive = login.capabilities.contains(protocol::Capabilities::INTERACTIVE);
-        let wait_timeout = if interactive { settings.interactive_timeout } else { settings.wait_timeout };
-        channel.connection.set_wait_timeout_s(u32::try_from(wait_timeout.as_secs()).unwrap_or(u32::MAX));
-        channel.connection.set_net_read_timeout(settings.net_read_timeout);
-        channel.connection.set_net_write_timeout(settings.net_write_timeout);
-        match self.service.begin(Arc::clone(&channel.connection), login.clone()) {
-            Ok(session) => Some((session, login)),
-            Err(error) => {
-                self.service.login_refused(channel.connection.id(), Some(&error));
-                channel.send_error(&error);
-                None
-            }
-        }
-    }
-
-    /// Sends the first OK; false when the client has gone.
-    fn welcome(guest: &mut Guest<S>) -> bool {
-        let Guest { session, login, visitor: Visitor { channel, .. }, .. } = guest;
-        OkReply { status: session.status(), ..OkReply::default() }.write(login.capabilities, &mut channel.out);
-        channel.connection.end_command();
-        if !channel.send() {
-            return false;
-        }
-        // All up to the end of the login goes as it is.
-        if let Some(algorithm) = channel.connection.compression() {
-            channel.compress(algorithm);
-        }
-        true
-    }
-
-    /// From the end of the login on. The thread serves its connection to the end, or until it is parked for the first time: then true.
-    fn serve_commands(&self, mut guest: Box<Guest<S>>, welcomed: bool) -> bool {
-        if !welcomed && !Self::welcome(&mut guest) {
-            Self::end(*guest);
-            return false;
-        }
-        self.serve_alone(guest, true)
     }
 
     fn end(guest: Guest<S>) {
@@ -346,6 +206,8 @@ struct OpenGuard<S: Service> {
 enum Next {
     /// It may be parked until its client speaks.
     Park,
+    /// Its client is silent, and it may go to a thread of its own.
+    Move,
     /// Its reply is written, and may be sent by others; then it may be parked.
     Reply,
     /// Its reply waits for the log.
@@ -366,13 +228,6 @@ impl<S: Service> Drop for OpenGuard<S> {
         self.front.ended.fetch_add(1, Ordering::Release);
         futex::wake(&self.front.ended, 1);
     }
-}
-
-/// Turns away a client that was not even greeted.
-fn refuse(socket: &Socket, connection: &Connection, error: &SqlError) {
-    let mut out = PacketWriter::new();
-    ErrReply::from(error).write_before_handshake(&mut out);
-    socket.send(out.bytes(), connection);
 }
 
 fn set_label(connection: &Connection, login: &Login) {

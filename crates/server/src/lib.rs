@@ -6,7 +6,7 @@
 //! 3. A session is dropped (and so rolled back) before its connection is counted as ended; a stop waits for that count.
 //!
 //! # Latches
-//! All are leaves: the thread list, the memory of logins, the shards of the registry (`session::connections`).
+//! All are leaves: the thread list, the line of those who log in, the memory of logins, the shards of the registry (`session::connections`).
 //!
 //! # Start at
 //! [`front::Front`] for the life of a connection, [`watcher`] for timeouts, [`server::Server`] for start and stop,
@@ -22,6 +22,7 @@ pub mod keys;
 pub mod listener;
 pub mod log;
 pub mod login;
+mod logins;
 pub mod options;
 mod pool;
 pub mod serve;

@@ -1,4 +1,4 @@
-//! Listening sockets and the acceptor.
+//! Listening sockets and the acceptor, which also greets who comes, and watches them until they answer.
 
 use std::fmt;
 use std::io;
@@ -14,8 +14,9 @@ use rustix::net::SocketFlags;
 use session::command::ClientAddress;
 use session::service::Service;
 
-use crate::front::Front;
+use crate::front::{Arrival, Front};
 use crate::log;
+use crate::logins::{Lobby, Seen};
 
 /// Connections that may wait to be accepted; the kernel cuts this to its own limit.
 const BACKLOG: i32 = 4096;
@@ -50,7 +51,7 @@ pub struct Listeners {
     wake: Arc<OwnedFd>,
 }
 
-/// Ends [`Listeners::accept_all`] from another thread.
+/// Ends the acceptor from another thread.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<OwnedFd>);
 
@@ -98,31 +99,30 @@ impl Listeners {
         self.unix.as_ref().map(|(_, path)| path.as_path())
     }
 
-    /// What ends [`Listeners::accept_all`].
+    /// What ends the acceptor.
     pub fn waker(&self) -> Waker {
         Waker(Arc::clone(&self.wake))
     }
 
-    /// Accepts until the waker is called. Each time it runs it takes all that wait, because among thousands of busy
+    /// What [`Listeners::accept_all`] waits for.
+    pub(crate) fn lobby<S: Service>(&self) -> io::Result<Lobby<Arrival<S>>> {
+        let tcp = self.tcp.iter().map(AsFd::as_fd);
+        Lobby::new(&*self.wake, tcp.chain(self.unix.iter().map(|(listener, _)| listener.as_fd())))
+    }
+
+    /// Accepts and greets until the waker is called. Each time it runs it takes all that wait, because among thousands of busy
     /// threads its turn comes seldom.
-    pub fn accept_all<S: Service>(self, front: &Arc<Front<S>>) {
-        let mut complained = false;
-        loop {
-            let mut fds = vec![PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN)];
-            fds.extend(self.tcp.iter().map(|listener| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)));
-            fds.extend(self.unix.iter().map(|(listener, _)| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)));
-            if poll(&mut fds, None).is_err() {
-                continue;
-            }
-            if !fds[0].revents().is_empty() {
-                break;
-            }
+    pub(crate) fn accept_all<S: Service>(self, front: &Arc<Front<S>>, mut lobby: Lobby<Arrival<S>>) {
+        let (mut complained, mut stops, mut seen) = (false, false, Vec::new());
+        while !stops {
+            lobby.wait(&mut seen);
             let mut trouble = None;
-            for listener in &self.tcp {
-                trouble = trouble.or(drain_tcp(listener, front));
-            }
-            if let Some((listener, _)) = &self.unix {
-                trouble = trouble.or(drain_unix(listener, front));
+            for seen in seen.drain(..) {
+                match seen {
+                    Seen::End => stops = true,
+                    Seen::Answered(arrival) => front.let_in(arrival),
+                    Seen::AtListener(number) => trouble = trouble.or(self.drain(number, front, &mut lobby)),
+                }
             }
             if let Some(error) = trouble {
                 if !complained {
@@ -139,6 +139,31 @@ impl Listeners {
             let _ = std::fs::remove_file(path);
         }
     }
+
+    /// Takes what waits at a listener.
+    fn drain<S: Service>(&self, number: usize, front: &Arc<Front<S>>, lobby: &mut Lobby<Arrival<S>>) -> Option<Errno> {
+        let mut greet = |client, address| {
+            if let Some(arrival) = front.greet(client, address)
+                && let Err(arrival) = lobby.seat(arrival.id(), arrival)
+            {
+                // Not to be watched: whoever logs it in waits for its answer.
+                front.let_in(arrival);
+            }
+        };
+        match (self.tcp.get(number), &self.unix) {
+            (Some(listener), _) => drain(listener, |client| {
+                // A client that has gone already is found out when its greeting is sent.
+                let _ = rustix::net::sockopt::set_tcp_nodelay(&client, true);
+                let _ = rustix::net::sockopt::set_socket_keepalive(&client, true);
+                let address = rustix::net::getpeername(&client).ok().flatten().and_then(|address| SocketAddr::try_from(address).ok());
+                if let Some(address) = address {
+                    greet(client, ClientAddress::Tcp(address));
+                }
+            }),
+            (None, Some((listener, _))) => drain(listener, |client| greet(client, ClientAddress::Unix)),
+            (None, None) => None,
+        }
+    }
 }
 
 /// Takes what waits; an error that concerns the listener, not one client, is returned.
@@ -151,22 +176,6 @@ fn drain(fd: impl AsFd, mut take: impl FnMut(OwnedFd)) -> Option<Errno> {
             Err(error) => return Some(error),
         }
     }
-}
-
-fn drain_tcp<S: Service>(listener: &TcpListener, front: &Arc<Front<S>>) -> Option<Errno> {
-    drain(listener, |client| {
-        // A client that has gone already is found out by its thread.
-        let _ = rustix::net::sockopt::set_tcp_nodelay(&client, true);
-        let _ = rustix::net::sockopt::set_socket_keepalive(&client, true);
-        let address = rustix::net::getpeername(&client).ok().flatten().and_then(|address| SocketAddr::try_from(address).ok());
-        if let Some(address) = address {
-            front.serve(client, ClientAddress::Tcp(address));
-        }
-    })
-}
-
-fn drain_unix<S: Service>(listener: &UnixListener, front: &Arc<Front<S>>) -> Option<Errno> {
-    drain(listener, |client| front.serve(client, ClientAddress::Unix))
 }
 
 /// Binds a unix socket and lets many wait there.

@@ -11,7 +11,7 @@ use session::accounts::{Account, Accounts, Attempt, AuthPlugin, Certificate, Tra
 use session::command::{ClientAddress, Login};
 use session::connections::Phase;
 use session::service::FrontSettings;
-use sync::{Mutex, Rank};
+use sync::{Mutex, Rank, blocking};
 use tls::Tls;
 use tls::rustls::ServerConfig;
 
@@ -86,6 +86,15 @@ pub enum Refused {
     Gone,
 }
 
+/// What a client was told in its greeting.
+#[derive(Debug)]
+pub struct Greeted {
+    challenge: Challenge,
+    offered: Capabilities,
+    /// How it may go on encrypted.
+    tls: Option<Arc<ServerConfig>>,
+}
+
 /// What a client claims.
 struct Claim<'a> {
     user: &'a [u8],
@@ -108,17 +117,10 @@ fn make_challenge() -> Result<Challenge, Refused> {
 }
 
 impl Authenticator {
-    /// Greets a client and logs it in.
-    pub fn log_in(
-        &self,
-        channel: &mut Channel,
-        accounts: &dyn Accounts,
-        settings: &FrontSettings,
-        tls: Option<&Tls>,
-        address: &ClientAddress,
-    ) -> Result<Login, Refused> {
+    /// Writes the greeting.
+    pub fn greet(&self, channel: &mut Channel, settings: &FrontSettings, tls: Option<&Tls>) -> Result<Greeted, Refused> {
         let challenge = make_challenge()?;
-        let tls = tls.and_then(|tls| Some((tls, tls.current().config.clone()?)));
+        let tls = tls.and_then(|tls| tls.current().config.clone());
         let mut offered = SERVER_CAPABILITIES;
         offered.set(Capabilities::SSL, tls.is_some());
         offered.insert(settings.compression.offered());
@@ -132,13 +134,26 @@ impl Authenticator {
             auth_plugin: AuthPlugin::CachingSha2.name().as_bytes(),
         };
         greeting.write(&mut channel.out);
-        send(channel)?;
         channel.reader.expect_sequence(1);
+        Ok(Greeted { challenge, offered, tls })
+    }
+
+    /// Logs in a client that has been greeted.
+    pub fn log_in(
+        &self,
+        channel: &mut Channel,
+        accounts: &dyn Accounts,
+        settings: &FrontSettings,
+        greeted: &Greeted,
+        tls: Option<&Tls>,
+        address: &ClientAddress,
+    ) -> Result<Login, Refused> {
+        let &Greeted { challenge, offered, .. } = greeted;
         let mut payload = read(channel, |error| match error.code {
             codes::ER_NET_PACKETS_OUT_OF_ORDER => Refused::Error(error),
             _ => Refused::EarlyError(codes::handshake_error()),
         })?;
-        if let Some((tls, config)) = &tls
+        if let (Some(tls), Some(config)) = (tls, &greeted.tls)
             && handshake::is_ssl_request(&payload)
         {
             encrypt(channel, tls, config)?;
@@ -279,6 +294,8 @@ impl Authenticator {
 
     /// Asks for the password itself: in the clear over the unix socket and TLS, under the server's key otherwise.
     fn ask_password(&self, channel: &mut Channel, challenge: &Challenge) -> Result<Option<Vec<u8>>, Refused> {
+        // The password takes long to check, the server's key longer to make.
+        blocking::begins();
         handshake::write_auth_more_data(&[auth::PERFORM_FULL_AUTHENTICATION], &mut channel.out);
         send(channel)?;
         let mut sent = read(channel, Refused::Error)?;
@@ -302,6 +319,7 @@ fn encrypt(channel: &mut Channel, tls: &Tls, config: &Arc<ServerConfig>) -> Resu
     tls.figures.accepts.inc();
     let Channel { socket, layers, connection, reader, .. } = channel;
     let arrived = reader.take_unread();
+    blocking::begins();
     let Some(secured) = layers.encrypt(socket, connection, config, &arrived) else { return Err(Refused::Gone) };
     tls.figures.finished.inc();
     if secured.resumed {
@@ -324,7 +342,13 @@ fn read(channel: &mut Channel, refused: impl FnOnce(SqlError) -> Refused) -> Res
     if in_session {
         channel.connection.enter(Phase::Reading);
     }
-    let received = channel.read(LOGIN_PACKET_BYTES_MAX);
+    let received = match channel.read_ready(LOGIN_PACKET_BYTES_MAX) {
+        Err(crate::channel::Lost::NotYet) => {
+            blocking::begins();
+            channel.read(LOGIN_PACKET_BYTES_MAX)
+        }
+        received => received,
+    };
     if in_session {
         channel.connection.enter(Phase::Running);
     }

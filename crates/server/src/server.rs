@@ -43,8 +43,9 @@ impl<S: Service> Server<S> {
         let front = Front::new(service)?;
         let waker = listeners.waker();
         let stop_watching = Arc::new(Event::new());
+        let lobby = listeners.lobby()?;
         let accepting = Arc::clone(&front);
-        let acceptor = sync::thread::Builder::new().name("acceptor".to_owned()).spawn(move || listeners.accept_all(&accepting))?;
+        let acceptor = sync::thread::Builder::new().name("acceptor".to_owned()).spawn(move || listeners.accept_all(&accepting, lobby))?;
         let (watched, stop) = (Arc::clone(&front), Arc::clone(&stop_watching));
         let watcher = sync::thread::Builder::new().name("watcher".to_owned()).spawn(move || {
             watcher::watch(&*watched.service, watch_interval, &stop, || {

@@ -28,10 +28,11 @@ impl Socket {
         base::bring_all_near(&*self.0);
     }
 
-    /// How long [`Socket::receive_a_while`] waits; at first without end.
+    /// How long [`Socket::receive_a_while`] waits; at first, and with zero, without end.
     pub fn set_patience(&self, patience: Duration) {
-        // Refused by no system that has sockets; then it waits without end, as before.
-        let _ = rustix::net::sockopt::set_socket_timeout(&*self.0, Timeout::Recv, Some(patience));
+        let patience = (!patience.is_zero()).then_some(patience);
+        // Refused by no system that has sockets; then it waits as before.
+        let _ = rustix::net::sockopt::set_socket_timeout(&*self.0, Timeout::Recv, patience);
     }
 
     /// Whether the other end is on this machine, as far as its address tells.

@@ -50,7 +50,6 @@ pub fn give_back_free() {
     }
 }
 
-#[derive(Default)]
 struct Seat {
     job: Option<Job>,
 }
@@ -98,24 +97,29 @@ impl Threads {
         self.idle.lock().len() as u32
     }
 
-    /// Runs `job` on a thread of its own. Fails when the system gives no more threads; the job is dropped then.
-    pub fn run(self: &Arc<Self>, job: Job) -> std::io::Result<()> {
-        let worker = self.idle.lock().pop();
-        if let Some(worker) = worker {
+    /// Runs `job` on a thread of its own. When the system gives no more threads the job is given back, with the reason.
+    pub fn run(self: &Arc<Self>, job: Job) -> Result<(), (Job, std::io::Error)> {
+        let idle = self.idle.lock().pop();
+        if let Some(worker) = idle {
             worker.seat.lock().job = Some(job);
             worker.signal.notify();
             return Ok(());
         }
-        let threads = Arc::clone(self);
-        sync::thread::Builder::new().name(self.name.to_owned()).stack_size(STACK_BYTES).spawn(move || threads.work(job))?;
+        let worker = Arc::new(Worker { seat: Mutex::new(Rank::Leaf, Seat { job: Some(job) }), signal: Signal::new() });
+        let (threads, new) = (Arc::clone(self), Arc::clone(&worker));
+        let started = sync::thread::Builder::new().name(self.name.to_owned()).stack_size(STACK_BYTES).spawn(move || threads.work(&new));
+        if let Err(error) = started {
+            let job = worker.seat.lock().job.take();
+            return job.map_or(Ok(()), |job| Err((job, error)));
+        }
         self.created.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    fn work(&self, first: Job) {
+    fn work(&self, worker: &Arc<Worker>) {
         memory::begin_thread();
+        let Some(first) = worker.seat.lock().job.take() else { return };
         let mut after = first();
-        let worker = Arc::new(Worker { seat: Mutex::new(Rank::Leaf, Seat::default()), signal: Signal::new() });
         loop {
             {
                 let mut idle = self.idle.lock();
@@ -123,7 +127,7 @@ impl Threads {
                 if idle.len() >= kept as usize {
                     return;
                 }
-                idle.push(Arc::clone(&worker));
+                idle.push(Arc::clone(worker));
             }
             let mut gave_back = after != After::Spare;
             let job = loop {
@@ -138,7 +142,7 @@ impl Threads {
                     continue;
                 }
                 let mut idle = self.idle.lock();
-                let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, &worker)) else {
+                let Some(place) = idle.iter().position(|other| Arc::ptr_eq(other, worker)) else {
                     // Somebody has just taken this thread off the list and is about to hand it a job.
                     continue;
                 };

@@ -214,6 +214,32 @@ fn every_way_to_log_in_works_and_wrong_ones_do_not() {
 }
 
 #[test]
+fn who_does_not_finish_its_login_keeps_nobody_out() {
+    const MANY: usize = 100;
+    let fixture = Fixture::new();
+    let mut slow: Vec<_> = (0..MANY).map(|_| fixture.raw()).collect();
+    for stream in &mut slow {
+        assert_eq!(read_packet(stream).1[0], 10, "a greeting");
+    }
+    // Who has said nothing takes no thread.
+    let counts = fixture.server.front().thread_counts();
+    assert!(counts.created < u64::from(counts.shared) + 10, "{counts:?}");
+    let answer = login_packet();
+    // Who has begun to answer does; others are let in beside them.
+    for stream in &mut slow {
+        stream.write_all(&answer[..3]).expect("sent");
+    }
+    let mut quick: Vec<_> = (0..20).map(|_| fixture.connect()).collect();
+    quick.iter_mut().for_each(|conn| conn.query_drop("SELECT 1").expect("alive"));
+    for stream in &mut slow {
+        stream.write_all(&answer[3..]).expect("sent");
+        assert_eq!(read_packet(stream).1[0], 0, "let in");
+    }
+    drop((slow, quick));
+    fixture.stop();
+}
+
+#[test]
 fn change_user_logs_in_anew() {
     let fixture = Fixture::new();
     let mut conn = fixture.connect();

@@ -471,3 +471,64 @@ fn a_stop_ends_those_who_wait_for_rows() {
         clients.into_iter().for_each(|client| drop(client.join().expect("no panic")));
     });
 }
+
+/// A row that is wanted by more than are let to it at once: who has waited for it once stands behind it the next time, its statement unread. Each does its work once all the same; where the row stalls all come in, and who
+/// wants something else by then has it.
+#[test]
+fn who_would_only_lengthen_a_queue_stands_behind_it() {
+    const ADD: &str = "UPDATE n SET v = v + 1 WHERE id = 1";
+    let posts = std::thread::available_parallelism().map_or(1, usize::from);
+    let count = (64 * posts + 100) as u64;
+    let mut server = server();
+    let (mut watcher, mut holder) = (connect(&server), connect(&server));
+    let mut waiting: Vec<Conn> = (0..count).map(|_| connect(&server)).collect();
+    until_parked(&mut watcher);
+    let mut rounds = 0;
+    let round = |holder: &mut Conn, watcher: &mut Conn, waiting: &mut [Conn]| {
+        run_all(holder, &["BEGIN", ADD]);
+        std::thread::scope(|scope| {
+            for connection in waiting.iter_mut() {
+                client(scope, || connection.query_drop(ADD).expect("in the end"));
+            }
+            // Also those behind it in the end, for nobody is done with it.
+            until_waiting(watcher, count);
+            run_all(holder, &["COMMIT"]);
+        });
+    };
+    until("some stand behind", || {
+        rounds += 1;
+        round(&mut holder, &mut watcher, &mut waiting);
+        assert_eq!(value_of(&mut watcher, 1), Some(1 + rounds * (count + 1)));
+        counter(&mut watcher, "Altiplano_sessions_stood_behind_rows") > 0
+    });
+    assert_eq!(counter(&mut watcher, "Altiplano_sessions_behind_rows"), 0);
+    // Without anybody who holds it: they pass it on.
+    std::thread::scope(|scope| {
+        for connection in &mut waiting {
+            client(scope, || (0..10).for_each(|_| connection.query_drop(ADD).expect("in the end")));
+        }
+    });
+    assert_eq!(value_of(&mut watcher, 1), Some(1 + rounds * (count + 1) + 10 * count));
+    // All but the first hundred wait for the row, and those who are used to want another one: they have it while the first is held.
+    run_all(&mut holder, &["BEGIN", ADD]);
+    let (others, queue) = waiting.split_at_mut(100);
+    std::thread::scope(|scope| {
+        for connection in queue.iter_mut() {
+            client(scope, || connection.query_drop(ADD).expect("in the end"));
+        }
+        until_waiting(&mut watcher, count - 100);
+        for (connection, id) in others.iter_mut().zip(2..) {
+            connection.query_drop(format!("UPDATE n SET v = v + 1 WHERE id = {id}")).expect("a row that nobody holds");
+        }
+        run_all(&mut holder, &["COMMIT"]);
+    });
+    // A stop ends those in the queue and those behind it.
+    run_all(&mut holder, &["BEGIN", ADD]);
+    std::thread::scope(|scope| {
+        let clients: Vec<_> =
+            waiting.iter_mut().map(|connection| client(scope, || connection.query_drop("UPDATE n SET v = 0 WHERE id = 1"))).collect();
+        until("some wait", || counter(&mut watcher, "Altiplano_sessions_waiting_for_rows") > 50);
+        assert_eq!(server.stop(), Some(0));
+        clients.into_iter().for_each(|client| drop(client.join().expect("no panic")));
+    });
+}

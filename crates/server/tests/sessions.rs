@@ -4,7 +4,7 @@ mod numbers;
 
 use harness::{Server, code, until};
 use mysql::prelude::Queryable;
-use mysql::{Conn, LocalInfileHandler, OptsBuilder};
+use mysql::{Conn, Error, LocalInfileHandler, OptsBuilder};
 use numbers::connect;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -455,6 +455,49 @@ fn clients_that_leave_without_a_word_are_counted() {
     until("the count", || aborted(&mut watcher) == before + 1);
     assert!(killed.query_drop("SELECT 1").is_err());
     assert_eq!(aborted(&mut watcher), before + 1);
+}
+
+#[test]
+fn who_is_not_an_administrator_does_not_get_past_a_wrong_init_connect() {
+    let server = server();
+    let mut admin = connect(&server);
+    admin.query_drop("CREATE USER ic IDENTIFIED BY 'pw'").expect("made");
+    let raw = || {
+        let options = OptsBuilder::from_opts(server.options(None)).user(Some("ic")).pass(Some("pw"));
+        Conn::new(options)
+    };
+    // The client is let in, and told at its first statement, which drivers send at once; then it is hung up.
+    for text in ["nothing that can be read", "SET @a = 1; ; SET @a = 2", " ", "SET @a = 1; SELECT * FROM nowhere.t", "KILL CONNECTION_ID()"]
+    {
+        admin.exec_drop("SET GLOBAL init_connect = ?", (text,)).expect("set");
+        let refused = raw().and_then(|mut conn| conn.query_drop("SELECT 1"));
+        match refused.expect_err(text) {
+            Error::MySqlError(error) => {
+                assert_eq!((error.code, &*error.state), (1184, "08S01"), "{text}");
+                assert!(
+                    error.message.ends_with("to db: 'unconnected' user: 'ic' host: 'localhost' (init_connect command failed)"),
+                    "{error}"
+                );
+            }
+            // Killed by itself: hung up without a word.
+            other => assert!(text.starts_with("KILL"), "{text}: {other}"),
+        }
+        connect(&server).query_drop("SELECT 1").expect("an administrator mends it");
+    }
+    // One that takes its time keeps nobody out but who waits for it.
+    admin.exec_drop("SET GLOBAL init_connect = ?", ("SELECT GET_LOCK('held', 600)",)).expect("set");
+    admin.query_drop("DO GET_LOCK('held', 0)").expect("got");
+    std::thread::scope(|scope| {
+        // Each has the lock until it ends.
+        let waiting: Vec<_> = (0..4).map(|_| scope.spawn(|| drop(raw().expect("let in")))).collect();
+        until("they wait", || {
+            let count = "SELECT COUNT(*) FROM information_schema.processlist WHERE USER = 'ic' AND STATE = 'User lock'";
+            admin.query_first::<u32, _>(count).expect("a count") == Some(4)
+        });
+        connect(&server).query_drop("SELECT 1").expect("let in beside them");
+        admin.query_drop("DO RELEASE_LOCK('held')").expect("given back");
+        waiting.into_iter().for_each(|thread| thread.join().expect("no panic"));
+    });
 }
 
 #[test]

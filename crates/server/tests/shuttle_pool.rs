@@ -1,5 +1,5 @@
 //! Random schedules of the sources behind parked sessions: no guest is lost, in two hands, or left; a post has one holder at most, and does not stay vacant while a member rests; the
-//! crew's monitor does not sleep while a holder serves; who waits for the log is given back, once, when it is durable; who waits for a row goes on, once, when the wait is over; no reply stays at a post that went from hand to hand. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
+//! crew's monitor does not sleep while a holder serves; who waits for the log is given back, once, when it is durable; who waits for a row goes on, once, when the wait is over, and who stands behind one comes in; no reply stays at a post that went from hand to hand. Each planted bug must be found. More schedules: `POOL_SCHEDULES=1000000 cargo test -p server --release --test shuttle_pool`.
 
 #![allow(clippy::disallowed_types)] // shuttle's are behind the same names
 
@@ -77,6 +77,8 @@ mod latch;
 mod pool {
     // The sources say `super::platform`.
     pub(crate) use crate::platform;
+    #[path = "behind.rs"]
+    pub(crate) mod behind;
     #[path = "late.rs"]
     pub(crate) mod late;
     #[path = "left.rs"]
@@ -89,6 +91,7 @@ mod pool {
     pub(crate) mod seats;
 }
 
+use pool::behind::{Behind, Habit, HasHabit};
 use pool::late::Late;
 use pool::left::{Left, WaitsForRow};
 use pool::outbox::{Outbox, PATIENCE, Replies, TOGETHER, while_held};
@@ -607,6 +610,54 @@ fn who_waits_for_a_row_goes_on_when_the_wait_is_over() {
         assert!(back.0.lock().expect("model mutex").is_empty() && left.count() == 0, "it goes on twice");
     };
     SCHEDULES.check(model, &["left_looks_before", "left_taken_too_early"]);
+}
+
+/// Who is used to wait for the only row.
+#[derive(Default)]
+struct Used {
+    number: usize,
+    habit: Habit,
+}
+
+impl HasHabit for Used {
+    fn habit(&mut self) -> &mut Habit {
+        &mut self.habit
+    }
+}
+
+/// Three guests want one row, again and again, of whom one is to be inside: each comes in, whoever is done at that moment. (One that is forgotten waits for ever, which shuttle tells.)
+#[test]
+fn who_stands_behind_a_row_comes_in() {
+    const ROW: u64 = 3;
+    let model = || {
+        let behind = Arc::new(Behind::<Used>::with(1, 1));
+        let let_in = Arc::new((Mutex::new(HashMap::<usize, Box<Used>>::new()), Condvar::new()));
+        let guests: Vec<_> = (0..3)
+            .map(|number| {
+                let (behind, let_in) = (Arc::clone(&behind), Arc::clone(&let_in));
+                thread::spawn(move || {
+                    let mut guest = Box::new(Used { number, habit: Habit::default() });
+                    for _ in 0..3 {
+                        guest = behind.stand(guest, || sync::Moment::BEGIN).unwrap_or_else(|| {
+                            let came = let_in.0.lock().expect("model mutex");
+                            let mut came = let_in.1.wait_while(came, |came| !came.contains_key(&number)).expect("model mutex");
+                            came.remove(&number).expect("it came")
+                        });
+                        assert_eq!(guest.number, number);
+                        assert!(behind.waits(ROW, &mut guest).is_none(), "it wanted no other row");
+                        if let Some((next, _)) = behind.is_done(&mut guest) {
+                            let_in.0.lock().expect("model mutex").insert(next.number, next);
+                            let_in.1.notify_all();
+                        }
+                        guest.habit().ends();
+                    }
+                })
+            })
+            .collect();
+        guests.into_iter().for_each(|guest| guest.join().expect("no panic"));
+        assert_eq!(behind.count(), 0);
+    };
+    SCHEDULES.check(model, &["stands_by_an_old_look"]);
 }
 
 /// Two members at one post. Each second statement blocks: its member hands the post on and waits until the client of the statement before has its reply, as one does that waits for that client's lock. Everybody gets

@@ -5,11 +5,12 @@
 //! metadata locks); statements without a plan → `dispatch.rs` → `variables/set.rs`, `ddl/`, `show/`, `files/`, which come into plans by `enter.rs`, too.
 //!
 //! # In this room
-//! `begin.rs`: a session begins, or begins anew; `commands.rs`: what each command of the protocol does; `database.rs`: its current database.
+//! `begin.rs`: a session begins, or begins anew; `commands.rs`: what each command of the protocol does; `database.rs`: its current database; `init_connect.rs`: what the server asks of itself first.
 
 mod begin;
 mod commands;
 mod database;
+mod init_connect;
 
 use crate::context::Core;
 use crate::error_map::Outcome;
@@ -65,6 +66,8 @@ pub struct ClientSession {
     pub(crate) outer_databases: Vec<Option<Box<str>>>,
     /// KILL of its own connection: it is told, and ends.
     pub(crate) killed_itself: bool,
+    /// A statement of `init_connect` has failed.
+    init_failed: bool,
     /// What is kept of the running statement while a log is on.
     pub(crate) logged: Option<Box<Logged>>,
     /// A plan was made for the statement that runs next.
@@ -178,12 +181,20 @@ impl Session for ClientSession {
         self.end_of_command(flow)
     }
 
+    fn init_error(&self) -> Option<SqlError> {
+        self.init_connect_error()
+    }
+
     fn tell_of_waits(&mut self, told: Arc<dyn WaitOver>) {
         self.engine.tell_of_waits(told);
     }
 
     fn wait_is_over(&self) -> bool {
         self.engine.left_wait_is_over()
+    }
+
+    fn waits_for(&self) -> u64 {
+        self.engine.left_wait_for()
     }
 
     fn waits_until(&self) -> Option<Instant> {

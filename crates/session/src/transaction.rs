@@ -49,8 +49,8 @@ pub struct TransactionState {
     pub next_isolation: Option<Isolation>,
     /// The same for READ ONLY.
     pub next_read_only: Option<bool>,
-    /// Savepoints in order.
-    savepoints: Vec<(String, Savepoint)>,
+    /// Savepoints in order; `None` where the transaction had done nothing by then, nor read.
+    savepoints: Vec<(String, Option<Savepoint>)>,
     /// Tables in use, and some that were.
     tables: SharedTables,
     /// The XA branch whose transaction this is.
@@ -510,8 +510,9 @@ impl ClientSession {
         if !self.transaction_goes_on() {
             return Ok(());
         }
-        // It starts no transaction: one that comes before the first statement stands for having done nothing.
-        let savepoint = self.engine.savepoint();
+        // A branch is one transaction from its start on.
+        let has_begun = !self.engine.is_untouched() || self.transaction.xa.is_some();
+        let savepoint = has_begun.then(|| self.engine.savepoint());
         self.count_end(HandlerCall::Savepoint);
         self.transaction.savepoints.retain(|(other, _)| !same_name(other, name));
         self.transaction.savepoints.push((name.into(), savepoint));
@@ -528,9 +529,28 @@ impl ClientSession {
         if !self.engine.in_transaction() {
             return Ok(());
         }
+        let Some(savepoint) = savepoint else { return self.begin_over() };
         self.count_end(HandlerCall::SavepointRollback);
         let result = self.engine.rollback_to(savepoint);
         result.map_err(|error| engine_error(error, || self.stop_error()))
+    }
+
+    /// Takes back all that the transaction has done, which goes on as if it had done nothing: as in MySQL its row locks go, and its snapshot.
+    fn begin_over(&mut self) -> Result<(), Outcome> {
+        if self.engine.is_untouched() {
+            return Ok(());
+        }
+        self.count_end(HandlerCall::Rollback);
+        let (isolation, read_only) = (self.engine.isolation(), self.engine.is_read_only());
+        if let Err(error) = self.engine.rollback() {
+            self.note_unfinished();
+            self.transaction_ended();
+            return Err(engine_error(error, || self.stop_error()));
+        }
+        self.transaction.next_isolation = Some(isolation);
+        self.transaction.next_read_only = Some(read_only);
+        self.ensure_transaction();
+        Ok(())
     }
 
     /// RELEASE SAVEPOINT.

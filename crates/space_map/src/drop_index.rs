@@ -1,7 +1,12 @@
 //! Freeing all pages of an index.
+//!
+//! Its pages are nobody's as soon as the log says so, and are given out once that is durable. Nobody waits for that, unless there are many: they are kept
+//! ([`Freed`]) until who frees the next index, or the engine's background, finds that the log is durable by then.
 
 use base::{EXTENT_PAGES, IndexId, Lsn, PageNo};
 use buffer_pool::{Mtr, PoolError};
+use std::collections::VecDeque;
+use sync::atomic::Ordering;
 
 use crate::error::SpaceError;
 use crate::layout::{Change, REGION_EXTENTS, first_page, map_page, region_of};
@@ -9,50 +14,102 @@ use crate::map::{SpaceMap, run};
 
 /// Extents of one mini-transaction.
 const EXTENTS_PER_MTR: usize = 16;
-/// Extents that wait for one sync of the log, at most, before their pages go: what is freed and cannot be used yet.
+/// Extents that one sync of the log is waited for, at most, before their pages go: what is freed and cannot be used yet.
 const EXTENTS_PER_WAIT: usize = 1024;
+/// Pages that are kept without a wait, at most: 4 MiB, by which the file grows instead.
+const PAGES_KEPT: u64 = 256;
 
 /// Pages of an extent, as bits.
 type Pages = (u64, u64);
 
 /// What nobody owns any more and is not given out yet.
 #[derive(Default)]
-struct Waiting {
+struct Disowned {
     extents: Vec<Pages>,
     /// The log says so up to here.
     end: Lsn,
 }
 
+impl Disowned {
+    fn pages(&self) -> u64 {
+        self.extents.iter().map(|(_, set)| u64::from(set.count_ones())).sum()
+    }
+}
+
+/// Pages of dropped indexes that are given out once the log is durable.
+#[derive(Default)]
+pub(crate) struct Freed {
+    /// About in the order of the log.
+    batches: VecDeque<Disowned>,
+    pages: u64,
+}
+
+impl Freed {
+    fn keep(&mut self, disowned: Disowned) {
+        if !disowned.extents.is_empty() {
+            self.pages += disowned.pages();
+            self.batches.push_back(disowned);
+        }
+    }
+
+    /// The first batch, if the log is durable as far as it says, or `anyway`.
+    fn take(&mut self, durable: Lsn, anyway: bool) -> Option<Disowned> {
+        let disowned = self.batches.pop_front_if(|first| anyway || first.end <= durable)?;
+        self.pages -= disowned.pages();
+        Some(disowned)
+    }
+}
+
 impl SpaceMap {
-    /// Frees all pages of an index that nobody uses any more (the catalogue's record of its drop is durable), in several mini-transactions. A crash in between
+    /// Frees all pages of an index that nobody uses any more (the catalogue's record of its drop is in the log), in several mini-transactions. A crash in between
     /// leaves it an owner of fewer pages; call again. Called with no latch held. Returns how many pages were freed.
     pub fn free_index(&self, owner: IndexId) -> Result<u64, SpaceError> {
         self.free_indexes(&[owner])
     }
 
-    /// [`SpaceMap::free_index`] of several, with one wait for the log unless they are large.
+    /// [`SpaceMap::free_index`] of several. Their pages can be had once the log is durable, which is waited for only where they are many, or the disk was full.
     pub fn free_indexes(&self, owners: &[IndexId]) -> Result<u64, SpaceError> {
         self.read_all()?;
-        let (mut freed, mut waiting, mut outcome) = (0, Waiting::default(), Ok(()));
+        let (mut freed, mut disowned, mut outcome) = (0, Disowned::default(), Ok(()));
         for &owner in owners {
             while outcome.is_ok() {
-                match self.disown_some(owner, &mut waiting) {
-                    Ok(true) if waiting.extents.len() < EXTENTS_PER_WAIT => {}
-                    Ok(true) => outcome = self.let_go(&mut waiting).map(|pages| freed += pages),
-                    Ok(false) => break,
+                match self.disown_some(owner, &mut disowned) {
+                    Ok(0) => break,
+                    Ok(pages) => {
+                        freed += pages;
+                        if disowned.extents.len() >= EXTENTS_PER_WAIT {
+                            outcome = self.let_go(std::mem::take(&mut disowned));
+                        }
+                    }
                     Err(error) => outcome = Err(error),
                 }
             }
         }
         // Also after an error: what has been taken from its owner is nobody's.
-        freed += self.let_go(&mut waiting)?;
-        outcome.map(|()| freed)
+        let are_many = {
+            let mut kept = self.freed.lock();
+            kept.keep(disowned);
+            kept.pages > PAGES_KEPT
+        };
+        // Who is out of room finds it when a drop returns.
+        let waits = self.was_full.swap(false, Ordering::Relaxed) || are_many;
+        outcome.and(self.give_out_freed(waits)).map(|()| freed)
     }
 
-    /// Logs that the pages of some extents of one region are nobody's; `false` when the owner has none left.
-    fn disown_some(&self, owner: IndexId, waiting: &mut Waiting) -> Result<bool, SpaceError> {
+    /// Gives the pages of dropped indexes to those who look for room, as far as the log is durable; all of them if it `waits` for that. Called with no latch held.
+    pub fn give_out_freed(&self, waits: bool) -> Result<(), SpaceError> {
+        let mut outcome = Ok(());
+        loop {
+            let durable = self.pool.wal().durable();
+            let Some(disowned) = self.freed.lock().take(durable, waits) else { return outcome };
+            outcome = outcome.and(self.let_go(disowned));
+        }
+    }
+
+    /// Logs that the pages of some extents of one region are nobody's; how many, 0 when the owner has none left.
+    fn disown_some(&self, owner: IndexId, disowned: &mut Disowned) -> Result<u64, SpaceError> {
         let chosen = self.some_extents(owner);
-        let Some(&(extent, _)) = chosen.first() else { return Ok(false) };
+        let Some(&(extent, _)) = chosen.first() else { return Ok(0) };
         let region = region_of(extent);
         self.pool.wal().ensure_space().map_err(PoolError::Wal)?;
         let mut mtr = Mtr::begin(&self.pool);
@@ -68,27 +125,22 @@ impl SpaceMap {
                 index.give_back(extent, set, owner, true);
             }
         }
-        waiting.end = mtr.commit();
-        waiting.extents.extend(chosen);
-        Ok(true)
+        disowned.end = mtr.commit();
+        disowned.extents.extend(&chosen);
+        Ok(chosen.iter().map(|(_, set)| u64::from(set.count_ones())).sum())
     }
 
-    /// Gives the pages that wait for it to those who look for room, once the log is durable. Returns how many.
-    fn let_go(&self, waiting: &mut Waiting) -> Result<u64, SpaceError> {
-        let Waiting { extents: chosen, end } = std::mem::take(waiting);
-        if chosen.is_empty() {
-            return Ok(0);
-        }
+    /// Gives pages out once the log is durable.
+    fn let_go(&self, disowned: Disowned) -> Result<(), SpaceError> {
+        let Disowned { extents: chosen, end } = disowned;
         // Before the content goes: were a record lost, its index would own pages that are no more.
         self.pool.wal().wait_durable(end).map_err(PoolError::Wal)?;
-        let mut freed = 0;
         let mut outcome = Ok(());
         for &(extent, set) in &chosen {
             for (first, count) in runs(set) {
                 let page = PageNo(first_page(extent).0 + u64::from(first));
                 outcome = outcome.and(self.pool.discard(page, u64::from(count)));
                 outcome = outcome.and(self.pool.store().punch(page, u64::from(count)).map_err(PoolError::Store));
-                freed += u64::from(count);
             }
         }
         chosen.iter().for_each(|(extent, _)| self.backed.lock().punched(*extent));
@@ -96,8 +148,7 @@ impl SpaceMap {
         for &(extent, set) in &chosen {
             index.open_up(extent, set);
         }
-        outcome?;
-        Ok(freed)
+        Ok(outcome?)
     }
 
     /// Some extents of the owner, all in one region, with its pages in each.

@@ -11,7 +11,7 @@
 //!    is given to nobody before the freeing record is in the log, and redo sees free and reuse in that order.
 //! 3. The index in memory changes under the map page's latch too. It may call a page used that is free (an index being dropped), never the other way round.
 //! 4. Pages of a dropped index are forgotten by the pool and punched out of the file only when the record that frees them is durable, and given out
-//!    again only after that.
+//!    again only after that; who drops it does not wait for it (`drop_index.rs`).
 //! 5. A page is given out only when it has room on the device: its extent is new at the file's end, or was reserved (`backed.rs`). So what is acknowledged can
 //!    be written however full the disk gets.
 //!

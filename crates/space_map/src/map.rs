@@ -5,9 +5,11 @@ use std::sync::Arc;
 use base::{EXTENT_PAGES, IndexId, PageNo};
 use buffer_pool::{BufferPool, Mtr, PoolError};
 use page_store::{PageType, StoreError};
+use sync::atomic::{AtomicBool, Ordering};
 use sync::{Mutex, Rank};
 
 use crate::backed::Backed;
+use crate::drop_index::Freed;
 use crate::error::SpaceError;
 use crate::index::Index;
 use crate::layout::{
@@ -54,6 +56,10 @@ pub struct SpaceMap {
     pub(crate) index: Mutex<Index>,
     /// Leaf latch.
     pub(crate) backed: Mutex<Backed>,
+    /// Leaf latch.
+    pub(crate) freed: Mutex<Freed>,
+    /// Room was asked for in vain since an index was freed last. Relaxed: who sees it late gives out the same pages a moment later.
+    pub(crate) was_full: AtomicBool,
 }
 
 impl SpaceMap {
@@ -83,7 +89,13 @@ impl SpaceMap {
     }
 
     fn with(pool: Arc<BufferPool>, index: Index) -> SpaceMap {
-        SpaceMap { pool, index: Mutex::new(Rank::SpaceMap, index), backed: Mutex::new(Rank::Leaf, Backed::default()) }
+        SpaceMap {
+            pool,
+            index: Mutex::new(Rank::SpaceMap, index),
+            backed: Mutex::new(Rank::Leaf, Backed::default()),
+            freed: Mutex::new(Rank::Leaf, Freed::default()),
+            was_full: AtomicBool::new(false),
+        }
     }
 
     /// Reads a region's map page if nobody has. Called with no map page latched but lower ones.
@@ -217,6 +229,7 @@ impl SpaceMap {
 
     /// Compares the index in memory with the map pages. For tests and tools; nothing else may use the map meanwhile.
     pub fn check(&self) -> Result<(), SpaceError> {
+        self.give_out_freed(true)?;
         self.read_all()?;
         let expected = SpaceMap::open(Arc::clone(&self.pool))?;
         expected.read_all()?;
@@ -273,7 +286,10 @@ impl SpaceMap {
             other => other,
         };
         got.map_err(|error| match error {
-            StoreError::NoSpace => SpaceError::Full,
+            StoreError::NoSpace => {
+                self.was_full.store(true, Ordering::Relaxed);
+                SpaceError::Full
+            }
             other => SpaceError::Pool(PoolError::Store(other)),
         })
     }

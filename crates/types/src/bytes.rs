@@ -50,7 +50,8 @@ impl ByteString {
 
     /// The bytes as text for messages; what is not UTF-8 is replaced.
     pub fn to_text(&self) -> std::borrow::Cow<'_, str> {
-        String::from_utf8_lossy(self)
+        // Nearly all of it is: asked first, since the lossy way looks at one character after the other.
+        std::str::from_utf8(self).map_or_else(|_| String::from_utf8_lossy(self), std::borrow::Cow::Borrowed)
     }
 
     /// The same text with a mark beside it that is no part of it: equality, order and hash do not see it, copies of the bytes do not have it. It tells

@@ -59,6 +59,13 @@ impl Client {
         self.session.handle(command, &mut self.out, &mut NoClient::default());
     }
 
+    /// Answers the command of this payload.
+    pub fn command(&mut self, payload: &[u8]) {
+        self.payload.clear();
+        self.payload.extend_from_slice(payload);
+        self.answer();
+    }
+
     /// The next command is this text.
     pub fn text(&mut self, sql: &str) {
         self.payload.clear();

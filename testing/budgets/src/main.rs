@@ -10,13 +10,15 @@
 //! Sockets (a statement enters as a packet's payload and leaves in the packet buffer), contention, time.
 //!
 //! # Start at
-//! `statements.rs` for whole statements, `tpcc.rs` for transactions of several, `texts.rs` and `parts.rs` for what they are made of; `instant.rs` for reads after
-//! changes of columns, `bulk.rs` for statements of a thousand rows; `recovery.rs` for redo.
+//! `statements.rs` for whole statements (with `pages.rs` and `inserts.rs`), `commands.rs` for what is no work on rows, `tpcc.rs` for transactions of several,
+//! `texts.rs` and `parts.rs` for what they are made of; `instant.rs` for reads after changes of columns, `bulk.rs` for statements of a thousand rows; `recovery.rs` for redo.
 
 mod bulk;
 mod client;
+mod commands;
 mod inserts;
 mod instant;
+mod pages;
 mod parts;
 mod recovery;
 mod statements;
@@ -31,7 +33,7 @@ use std::path::Path;
 static ALLOCATOR: memory::Heap<mimalloc::MiMalloc> = memory::Heap::new(mimalloc::MiMalloc);
 
 /// What is counted together, in order.
-const SECTIONS: [(&str, fn(&Path)); 7] = [
+const SECTIONS: [(&str, fn(&Path)); 8] = [
     ("parts", parts::run),
     ("statements", statements::run),
     ("texts", |_| texts::run()),
@@ -39,6 +41,7 @@ const SECTIONS: [(&str, fn(&Path)); 7] = [
     ("instant", instant::run),
     ("bulk", bulk::run),
     ("recovery", recovery::run),
+    ("commands", commands::run),
 ];
 
 fn main() {

@@ -2,6 +2,7 @@
 
 use crate::client::{Client, connect, open};
 use crate::inserts;
+use crate::pages;
 use crate::window::{Random, count_apart, count_rows};
 use engine::Engine;
 use std::cell::RefCell;
@@ -25,6 +26,7 @@ pub fn run(directory: &Path) {
     plans(&client);
     inserts::run(&client, &engine);
     lists(&client);
+    pages::run(&client);
 }
 
 fn load(client: &mut Client) {

@@ -119,7 +119,10 @@ impl World {
             }
             if self.cuts.takes(no) {
                 self.steps_taken.push(no);
-                self.trace.line(format!("step {no}"));
+                let wal = self.engine().wal();
+                let (durable, head) = (wal.durable(), wal.lsn_head());
+                // With how far the log is: two runs that differ there only come apart much later.
+                self.trace.line(format!("step {no}, log {durable} of {head}"));
                 self.keep_log_short()?;
                 self.step()?;
                 self.check_warnings()?;

@@ -215,6 +215,7 @@ impl Options {
             store: StoreConfig { doublewrite: self.doublewrite },
             undo: UndoConfig { shards: 2, memory_bytes_max: self.undo_memory_bytes },
             lock_shards: 4,
+            lock_seed: Some(0),
             prune_lag: self.prune_lag,
             on_warning: Arc::new(move |text| warnings.lock().push(text.to_owned())),
             ..EngineConfig::default()

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 /// Enough to meet most kinds of crashes, few enough to run with every change. `cargo xtask sim --minutes M` runs more.
 const SEEDS: u64 = 160;
+/// So many run twice. What a process draws for itself (where rows lie in the lock table, when nobody sets it) showed in 23 of 1,000.
+const SEEDS_TWICE: u64 = 400;
 /// Planted bugs that a few seeds find; `cargo xtask sim --plant all` tries every one.
 const EASY_PLANTS: [(Plant, u64); 19] = [
     (Plant::NoLogSync, 40),
@@ -95,7 +97,7 @@ fn second_half_of_the_seeds_finds_nothing() {
 
 #[test]
 fn a_seed_gives_the_same_run_again() {
-    for seed in [3, 11, 27, 58, 90] {
+    for seed in 1..SEEDS_TWICE {
         let once = run(seed, None, false).unwrap_or_else(|failure| panic!("{failure}"));
         let again = run(seed, None, false).unwrap_or_else(|failure| panic!("{failure}"));
         assert_eq!(once, again, "seed {seed}");

@@ -95,6 +95,11 @@ impl Session {
         self.left.until
     }
 
+    /// What tells the queue in which the wait that was left stands apart from others in which somebody stands.
+    pub fn left_wait_for(&self) -> u64 {
+        self.owner.queue()
+    }
+
     /// Whether the wait that was left is over.
     pub fn left_wait_is_over(&self) -> bool {
         self.owner.wait_is_over()

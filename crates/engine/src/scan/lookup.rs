@@ -2,14 +2,14 @@
 //! descent gets them all, and neither a range nor a place in it is kept.
 //!
 //! # Invariants
-//! 1. What is shown, and in which order, is what a forward scan of the keys that begin with the key shows ([`Scan`](crate::Scan)).
+//! 1. What is shown, and in which order, is what a scan of the keys that begin with the key shows ([`Scan`](crate::Scan)).
 //! 2. No latch is held when `f` is shown a row that is made of its entry, one of the row's leaf otherwise: `f` copies or encodes, and never blocks or comes back to the engine.
 //! 3. Entries of a settled leaf (`covered.rs`) answer for their rows: marked ones are left out, and the rows of the others are not asked for their keys.
 //!
 //! # Not here
-//! Locking reads, and the order from the end: those are scans. Where a key has more than [`ENTRIES_PER_BATCH`] entries, a scan shows the rest ([`Lookup::into_rest`]).
+//! Locking reads: those are scans. Where a key has more entries than are taken at once ([`ENTRIES_PER_BATCH`] at most), a scan shows the rest ([`Lookup::into_rest`]).
 
-use crate::range::KeyRange;
+use crate::range::{KeyRange, put_after_prefix};
 use crate::read::get_visible;
 use crate::scan::covered::go_on;
 use crate::scan::{Direction, ENTRIES_PER_BATCH, Place, RowKey, ScanState, Step};
@@ -23,6 +23,8 @@ use record::{KeyRestore, RestoreBuffer, RowRef};
 use std::sync::Arc;
 use txn::ReadView;
 
+/// So many entries are taken beyond those that are wanted, where they do not answer for their rows.
+const UNSURE: usize = 8;
 /// Bytes of keys for which a session keeps its buffers.
 const KEY_BYTES_KEPT: usize = 16 << 10;
 
@@ -31,6 +33,8 @@ const KEY_BYTES_KEPT: usize = 16 << 10;
 pub(crate) struct Buffers {
     keys: Vec<u8>,
     entries: Vec<Found>,
+    /// The first key behind those that begin with the one that is looked for; empty when there is none.
+    behind: Vec<u8>,
     /// The key of a row that is asked for it.
     asked: Vec<u8>,
     row: RestoreBuffer,
@@ -53,6 +57,7 @@ pub struct Lookup<'s> {
     table: &'s Arc<Table>,
     index_no: usize,
     key: &'s [u8],
+    direction: Direction,
     restore: Option<&'s KeyRestore>,
     rows_ahead: KeysAhead,
     /// Entries that are dealt with, and rows that were shown.
@@ -69,11 +74,14 @@ struct Taking<'t> {
     view: &'t ReadView,
     index: &'t Index,
     key: &'t [u8],
+    direction: Direction,
     /// Rows that are asked for.
     wanted: u64,
     /// Rows are made of entries where those answer for them.
     covers: bool,
     buffers: &'t mut Buffers,
+    /// No more entries are taken at once.
+    entries_max: usize,
     /// Entries so far that are rows for certain.
     sure: u64,
     is_of_one: bool,
@@ -88,6 +96,7 @@ impl Session {
         table: &'s Arc<Table>,
         index_no: usize,
         key: &'s [u8],
+        direction: Direction,
         wanted: u64,
         restore: Option<&'s KeyRestore>,
     ) -> Result<Lookup<'s>> {
@@ -102,19 +111,33 @@ impl Session {
             restore.begin(&mut buffers.row);
         }
         let covers = restore.is_some();
-        let mut taking = Taking { view, index, key, wanted, covers, buffers, sure: 0, is_of_one: false, has_more: false };
+        // Taken out meanwhile: with each buffer lent apart a look takes 70 instructions more.
+        let mut behind = std::mem::take(&mut buffers.behind);
+        // A few more than are wanted: of a leaf that was written just now entries may be of rows that are no longer theirs.
+        let entries_max = usize::try_from(wanted).map_or(ENTRIES_PER_BATCH, |wanted| wanted.saturating_add(UNSURE).min(ENTRIES_PER_BATCH));
+        let mut taking =
+            Taking { view, index, key, direction, wanted, covers, buffers, entries_max, sure: 0, is_of_one: false, has_more: false };
         taking.begin();
         let mut failed = None;
-        let ended = index.tree.scan_one_leaf(key, |entry, value, txn_max| go_on(taking.take(entry, value, txn_max), &mut failed))?;
+        let mut take = |entry: KeyRef<'_>, value: &[u8], txn_max| go_on(taking.take(entry, value, txn_max), &mut failed);
+        let ended = match direction {
+            Direction::Forward => index.tree.scan_one_leaf(key, Direction::Forward, take)?,
+            Direction::Backward => {
+                behind.clear();
+                put_after_prefix(key, &mut behind);
+                !behind.is_empty() && index.tree.scan_one_leaf(&behind, Direction::Backward, &mut take)?
+            }
+        };
         if let Some(error) = failed {
             return Err(error);
         }
         if !ended {
-            taking.take_from_leaves()?;
+            taking.take_from_leaves(&behind)?;
         }
+        taking.buffers.behind = behind;
         let Taking { is_of_one, has_more, .. } = taking;
         let rows_ahead = KeysAhead::of_some();
-        Ok(Lookup { session: self, table, index_no, key, restore, rows_ahead, next: 0, shown: 0, is_of_one, has_more })
+        Ok(Lookup { session: self, table, index_no, key, direction, restore, rows_ahead, next: 0, shown: 0, is_of_one, has_more })
     }
 }
 
@@ -136,7 +159,7 @@ impl Taking<'_> {
             return Ok(Step::Stop);
         }
         let Buffers { keys, entries, .. } = &mut *self.buffers;
-        if entries.len() == ENTRIES_PER_BATCH {
+        if entries.len() == self.entries_max {
             self.has_more = true;
             return Ok(Step::Stop);
         }
@@ -161,15 +184,22 @@ impl Taking<'_> {
 
     /// The same from the first entry on, where they lie on several leaves.
     #[cold]
-    fn take_from_leaves(&mut self) -> Result<()> {
+    fn take_from_leaves(&mut self, behind: &[u8]) -> Result<()> {
         self.begin();
         let mut cursor = self.index.tree.cursor();
-        cursor.seek(self.key, Seek::AtOrAfter)?;
+        match self.direction {
+            Direction::Forward => cursor.seek(self.key, Seek::AtOrAfter)?,
+            Direction::Backward if behind.is_empty() => cursor.last()?,
+            Direction::Backward => cursor.seek(behind, Seek::Before)?,
+        }
         while cursor.valid() {
             if self.take(cursor.key_ref(), cursor.value(), cursor.leaf_txn_max())? == Step::Stop {
                 break;
             }
-            cursor.next()?;
+            match self.direction {
+                Direction::Forward => cursor.next()?,
+                Direction::Backward => cursor.prev()?,
+            };
         }
         Ok(())
     }
@@ -188,7 +218,7 @@ impl Lookup<'_> {
     fn show_next(&mut self, f: &mut dyn FnMut(RowRef<'_>, RowKey<'_>)) -> Result<()> {
         let Lookup { session, table, index_no, restore, rows_ahead, next, .. } = self;
         let Session { engine, view, running, buffers, .. } = &mut **session;
-        let Buffers { keys, entries, asked, row: restored } = &mut buffers.lookup;
+        let Buffers { keys, entries, asked, row: restored, .. } = &mut buffers.lookup;
         while let Some(entry) = entries.get(*next).copied() {
             let [start, middle, end] = [entry.start, entry.primary_key, entry.end].map(|at| at as usize);
             let primary_key = &keys[middle..end];
@@ -232,7 +262,8 @@ impl Lookup<'_> {
         // The first row comes with its key; of a unique one there is no other.
         let looked_on = ended && !self.has_more && !(self.is_of_one && self.shown > 0);
         let steps = (self.shown + u64::from(looked_on)).saturating_sub(1);
-        counts.add(HandlerCall::ReadNext, steps);
+        let call = if self.direction == Direction::Forward { HandlerCall::ReadNext } else { HandlerCall::ReadPrevious };
+        counts.add(call, steps);
         counts.add_misses((1 + steps).saturating_sub(self.shown));
     }
 
@@ -251,7 +282,7 @@ impl Lookup<'_> {
             table: Arc::clone(self.table),
             index_no: self.index_no,
             range: KeyRange::prefix(self.key),
-            direction: Direction::Forward,
+            direction: self.direction,
             read: Read::Snapshot,
             counted: true,
             uncut: None,

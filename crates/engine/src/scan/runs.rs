@@ -211,9 +211,10 @@ impl Scan<'_> {
             return Ok(false);
         }
         let reader = Reader { engine, table: &state.table, view, own: running.id };
-        let (direction, end) = match state.direction {
-            Direction::Forward => (btree::Direction::Forward, state.range.upper_bound()),
-            Direction::Backward => (btree::Direction::Backward, Bound::Included(state.range.lower.as_slice())),
+        let direction = state.direction;
+        let end = match direction {
+            Direction::Forward => state.range.upper_bound(),
+            Direction::Backward => Bound::Included(state.range.lower.as_slice()),
         };
         loop {
             let mut failed = None;

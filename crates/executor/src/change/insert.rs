@@ -59,11 +59,7 @@ impl<'a> Exec<'a> {
         let plan = self.plan;
         let entry = &plan.tables[insert.table as usize];
         let mode = self.context.sql_mode();
-        let rows_known = match &insert.source {
-            InsertSource::Values(rows) => rows.len() as u64,
-            InsertSource::Literals(rows) => rows.len() as u64,
-            InsertSource::Query(_) | InsertSource::External(_) => 0,
-        };
+        let rows_known = insert.source.rows_known().unwrap_or(0) as u64;
         self.lenient = insert.ignore || !mode.is_strict();
         // A single-row INSERT refuses NULL even without strict mode.
         self.null_lenient = insert.ignore || (!mode.is_strict() && rows_known != 1);
@@ -404,7 +400,7 @@ impl<'a> Exec<'a> {
                 }
                 Err(engine::Error::DuplicateKey { index_no }) => {
                     if state.insert.replace {
-                        if self.replace_row(state, index_no)? {
+                        if self.replace_row((state.insert, entry), index_no, &state.values, &mut state.changes)? {
                             return Ok(());
                         }
                         continue;

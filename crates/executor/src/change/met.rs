@@ -28,17 +28,16 @@ pub(crate) fn key_in<'v>(entry: &TableEntry, index_no: usize, value: impl Fn(usi
 }
 
 /// The same of a row of values.
-fn key_of(state: &Inserter<'_>, index_no: usize) -> Result<Vec<u8>> {
+fn key_of(entry: &TableEntry, values: &[Value], index_no: usize) -> Result<Vec<u8>> {
     let mut key = Vec::new();
-    key_in(state.entry, index_no, |column| Cow::Borrowed(&state.values[column]), &mut key)?;
+    key_in(entry, index_no, |column| Cow::Borrowed(&values[column]), &mut key)?;
     Ok(key)
 }
 
 impl<'a> Exec<'a> {
     /// Reads (and locks) the row that holds the new row's key in an index. It may be of an older layout than the table's.
-    fn conflicting_row(&mut self, state: &Inserter<'a>, index_no: usize) -> Result<Option<engine::RowBatch>> {
-        let entry = state.entry;
-        let key = key_of(state, index_no)?;
+    fn conflicting_row(&mut self, entry: &TableEntry, values: &[Value], index_no: usize) -> Result<Option<engine::RowBatch>> {
+        let key = key_of(entry, values, index_no)?;
         let session = self.session.as_deref_mut().ok_or_else(|| internal("engine in use"))?;
         session.handler_counts().add(HandlerCall::ReadKey, 1);
         let read = Read::Exclusive(Wait::Block);
@@ -49,31 +48,36 @@ impl<'a> Exec<'a> {
         Ok((count > 0).then_some(batch))
     }
 
-    /// Removes the row that stands in the way of REPLACE. One that is the same stays, as in MySQL where the table has but one unique key and no foreign
+    /// Removes the row that stands in the way of a new one, `values`, of REPLACE. One that is the same stays, as in MySQL where the table has but one unique key and no foreign
     /// key refers to it; then the new row is done with.
-    pub(super) fn replace_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<bool> {
-        let Some(found) = self.conflicting_row(state, index_no)? else { return Ok(false) };
-        let entry = state.entry;
+    pub(crate) fn replace_row(
+        &mut self,
+        (insert, entry): (&'a Insert, &'a TableEntry),
+        index_no: usize,
+        values: &[Value],
+        changes: &mut Changes,
+    ) -> Result<bool> {
+        let Some(found) = self.conflicting_row(entry, values, index_no)? else { return Ok(false) };
         let is_parent =
-            || self.plan.foreign_keys.as_ref().and_then(|keys| keys.of(state.insert.table)).is_some_and(|keys| !keys.children.is_empty());
+            || self.plan.foreign_keys.as_ref().and_then(|keys| keys.of(insert.table)).is_some_and(|keys| !keys.children.is_empty());
         if entry.def.indexes.iter().filter(|index| index.unique && !index.parts.is_empty()).count() == 1 && !is_parent() {
             let mut old = Vec::with_capacity(entry.def.columns.len());
             found.row(&entry.storage, 0)?.values(&mut old)?;
-            if same_row(&old, &state.values) {
-                state.changes.affected += 1;
+            if same_row(&old, values) {
+                changes.affected += 1;
                 return Ok(true);
             }
         }
-        if self.keys_of(state.insert.table).is_some() {
-            self.delete_with_keys(state.insert.table, found.key(0), Removal::Replaced(&state.values))?;
+        if self.keys_of(insert.table).is_some() {
+            self.delete_with_keys(insert.table, found.key(0), Removal::Replaced(values))?;
             // In a table that refers to itself that may have been the row that the new one refers to.
-            self.check_parents(state.insert.table, &state.values)?;
+            self.check_parents(insert.table, values)?;
         } else {
-            self.engine()?.delete(&state.entry.storage, found.key(0))?;
+            self.engine()?.delete(&entry.storage, found.key(0))?;
         }
-        state.changes.affected += 1;
-        state.changes.deleted += 1;
-        state.changes.duplicates += 1;
+        changes.affected += 1;
+        changes.deleted += 1;
+        changes.duplicates += 1;
         Ok(false)
     }
 
@@ -87,7 +91,7 @@ impl<'a> Exec<'a> {
 
     /// The same where it lies.
     fn update_duplicate_in_place(&mut self, state: &mut Inserter<'a>, index_no: usize, assigned: Assigned<'a>) -> Result<bool> {
-        let key = key_of(state, index_no)?;
+        let key = key_of(state.entry, &state.values, index_no)?;
         let Inserter { insert, entry, values, row_no, changes, .. } = state;
         self.change_met((insert, entry), assigned, (index_no, &key), |column| Cow::Borrowed(&values[column]), *row_no, changes)
     }
@@ -122,7 +126,7 @@ impl<'a> Exec<'a> {
     /// The same by all of its values.
     fn update_duplicate_row(&mut self, state: &mut Inserter<'a>, index_no: usize) -> Result<bool> {
         let entry = state.entry;
-        let Some(found) = self.conflicting_row(state, index_no)? else { return Ok(false) };
+        let Some(found) = self.conflicting_row(entry, &state.values, index_no)? else { return Ok(false) };
         let old = found.row(&entry.storage, 0)?;
         let mut values = Vec::with_capacity(entry.def.columns.len());
         old.values(&mut values)?;

@@ -20,6 +20,7 @@ use crate::run::Result;
 use crate::short::{ShortRun, operand};
 use catalog::{ColumnDef, DefaultValue, TableEntry};
 use engine::OnDuplicate;
+use mysql_error::{Warning, WarningLevel};
 use planner::LiteralRows;
 use planner::expr::Expr;
 use planner::foreign_keys::TableKeys;
@@ -72,6 +73,8 @@ struct Inserting<'v, 's> {
     met: Option<Assigned<'v>>,
     params: &'v [Value],
     auto_column: Option<usize>,
+    /// By IGNORE.
+    leniency: Leniency,
     references: Option<References<'v>>,
     session: &'s mut engine::Session,
     context: &'s mut dyn StatementContext,
@@ -116,6 +119,7 @@ pub(crate) fn run(run: ShortRun<'_>) -> Result<Option<Outcome>> {
         met,
         params,
         auto_column,
+        leniency: Leniency { values: insert.ignore, nulls: insert.ignore },
         references,
         session,
         context,
@@ -142,7 +146,8 @@ impl<'v> Inserting<'v, '_> {
             self.counter.begin(self.entry, self.session, &*self.context)?;
         }
         let waits_for_none = self.references.is_none_or(|references| !references.by_number && !references.to_itself);
-        let many = self.rows.len() as u64 >= together::ROWS_MIN && waits_for_none && self.met.is_none();
+        let changes = self.met.is_some() || self.insert.replace;
+        let many = self.rows.len() as u64 >= together::ROWS_MIN && waits_for_none && !changes;
         let waiting = if many { Together::new(self.entry, false, self.session, &*self.context) } else { None };
         let result = match waiting {
             Some(waiting) => self.insert_together(waiting),
@@ -304,7 +309,7 @@ impl<'v> Inserting<'v, '_> {
 
     /// A place for a value that its column does not store as it is.
     fn place_converted(&mut self, value: Value, column: &ColumnDef, row_no: usize) -> Result<Place<'v>> {
-        let stored = store_value(value, column, row_no as u64 + 1, Leniency::NONE, self.context);
+        let stored = store_value(value, column, row_no as u64 + 1, self.leniency, self.context);
         Ok(self.row.make(stored.map_err(|e| with_table(e, &self.entry.def.name))?))
     }
 
@@ -313,7 +318,7 @@ impl<'v> Inserting<'v, '_> {
         match &column.default {
             _ if is_auto => Ok(Place::Given(&NULL)),
             DefaultValue::Constant(value) => Ok(Place::Given(value)),
-            _ => Ok(self.row.make(default_value(column, Leniency::NONE, true, self.context)?)),
+            _ => Ok(self.row.make(default_value(column, self.leniency, true, self.context)?)),
         }
     }
 
@@ -343,17 +348,19 @@ impl<'v> Inserting<'v, '_> {
         self.row.encode(self.entry.storage.layout()).map_err(|error| internal(&format!("{error:?}")))
     }
 
-    /// Whether the row is in, or the one is changed that has its key.
+    /// Whether the row is in: not where the one is changed that has its key, or IGNORE leaves it out.
     #[inline]
     fn insert_or_change(&mut self, row_no: usize) -> Result<bool> {
         match self.met {
-            None => self.insert_row().map(|()| true),
-            Some(assigned) => self.insert_or_change_met(row_no, assigned),
+            None if self.insert.replace => self.insert_or(Self::replace_met),
+            None => self.insert_row(),
+            Some(assigned) => self.insert_or(|row, index_no| row.change_met(row_no, index_no, assigned)),
         }
     }
 
+    /// Whether the row is in. What is to be done about one that has its key is `met`'s: `None` where the row is to be tried again.
     #[inline(never)]
-    fn insert_or_change_met(&mut self, row_no: usize, assigned: Assigned<'v>) -> Result<bool> {
+    fn insert_or(&mut self, mut met: impl FnMut(&mut Self, usize) -> Result<Option<bool>>) -> Result<bool> {
         loop {
             self.encode_row()?;
             match self.session.insert_or(OnDuplicate::Change, &self.entry.storage, &mut self.row.bytes) {
@@ -362,9 +369,8 @@ impl<'v> Inserting<'v, '_> {
                     return Ok(true);
                 }
                 Err(engine::Error::DuplicateKey { index_no }) => {
-                    // Otherwise it went away between the two looks.
-                    if self.change_met(row_no, index_no, assigned)? {
-                        return Ok(false);
+                    if let Some(is_in) = met(self, index_no)? {
+                        return Ok(is_in);
                     }
                 }
                 Err(error) => return Err(error.into()),
@@ -372,8 +378,17 @@ impl<'v> Inserting<'v, '_> {
         }
     }
 
-    /// Changes the row that has the new one's key; `false` when there is none any more.
-    fn change_met(&mut self, row_no: usize, index_no: usize, assigned: Assigned<'v>) -> Result<bool> {
+    /// Removes the row that has the new one's key, unless it is the same, which stays.
+    fn replace_met(&mut self, index_no: usize) -> Result<Option<bool>> {
+        let mut x = Exec::of_one_row(self.plan, self.params, Some(&mut *self.session), &mut *self.context, self.scratch);
+        let met = (self.insert, &**self.entry);
+        let replaced = x.replace_row(met, index_no, &self.row.values(), &mut self.changes);
+        x.finish_one_row(self.scratch);
+        Ok(replaced?.then_some(true))
+    }
+
+    /// Changes the row that has the new one's key, unless it went away between the two looks.
+    fn change_met(&mut self, row_no: usize, index_no: usize, assigned: Assigned<'v>) -> Result<Option<bool>> {
         let mut key = std::mem::take(&mut self.scratch.key);
         key.clear();
         let made = key_in(self.entry, index_no, |column| self.row.value(column), &mut key);
@@ -385,7 +400,7 @@ impl<'v> Inserting<'v, '_> {
         });
         x.finish_one_row(self.scratch);
         self.scratch.key = key;
-        changed
+        Ok(changed?.then_some(false))
     }
 
     fn count_inserted(&mut self) {
@@ -393,15 +408,21 @@ impl<'v> Inserting<'v, '_> {
         self.changes.row_id = self.auto_column.and_then(|at| id_of(self.row.number(at)));
     }
 
-    fn insert_row(&mut self) -> Result<()> {
+    /// Whether the row is in; where IGNORE leaves it out, for its key is there, it is told of.
+    fn insert_row(&mut self) -> Result<bool> {
         self.encode_row()?;
         match self.session.insert(&self.entry.storage, &mut self.row.bytes) {
             Ok(()) => {
                 self.count_inserted();
-                Ok(())
+                Ok(true)
             }
             Err(engine::Error::DuplicateKey { index_no }) => {
-                Err(duplicate_entry(&self.entry.def, index_no, &self.row.values(), &*self.context).into())
+                let error = duplicate_entry(&self.entry.def, index_no, &self.row.values(), &*self.context);
+                if !self.insert.ignore {
+                    return Err(error.into());
+                }
+                self.context.warn(Warning { level: WarningLevel::Warning, code: error.code, message: error.message });
+                Ok(false)
             }
             Err(error) => Err(error.into()),
         }

@@ -22,6 +22,9 @@ const ROUND_ROWS: u32 = 256;
 /// An aggregate over all of a table with as many rows is not short.
 const LONG_ROWS: u64 = 512;
 
+/// More of a table's first or last rows are read faster by batches.
+const FIRST_ROWS_MAX: u64 = 1000;
+
 /// Bounds that stand ready.
 struct Operands<'v> {
     params: &'v [Value],
@@ -95,17 +98,17 @@ pub(crate) fn for_each_row(
     mut f: impl FnMut(RowRef<'_>, RowKey<'_>) -> Result<Next>,
 ) -> Result<()> {
     let table = &plan.tables[range.table as usize].storage;
+    let direction = if range.backward { Direction::Backward } else { Direction::Forward };
     let ranges = match bounds {
         Bounds::Ranges(ranges) => ranges,
         Bounds::Key(key) => {
-            let lookup = session.look_up(table, range.index as usize, key, wanted, range.cover.as_ref())?;
+            let lookup = session.look_up(table, range.index as usize, key, direction, wanted, range.cover.as_ref())?;
             if let Some(rest) = show_found(lookup, &mut between, &mut f)? {
                 show_rows(session.resume(rest), range, &mut between, &mut f)?;
             }
             return Ok(());
         }
     };
-    let direction = if range.backward { Direction::Backward } else { Direction::Forward };
     for r in ranges {
         let read = if range.lock == LockMode::None { session.plain_read() } else { read_mode(range.lock) };
         let scan = session.scan(table, range.index as usize, r, direction, read)?.wanting(wanted);
@@ -220,10 +223,13 @@ pub(crate) fn points(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Out
 /// Rows from the page to the wire.
 #[inline(never)]
 pub(crate) fn range(range: &ShortRange, run: ShortRun<'_>) -> Result<Option<Outcome>> {
+    let (skipped, left) = limits(range.limit.as_ref(), run.params)?;
+    if left > FIRST_ROWS_MAX && range.is_unbounded() {
+        return Ok(None);
+    }
     let mut key = std::mem::take(&mut run.scratch.key);
     let Some(bounds) = exact_bounds(range, &run, &mut key) else { return Ok(None) };
-    let ShortRun { plan, params, session, context, scratch, consumer } = run;
-    let (skipped, left) = limits(range.limit.as_ref(), params)?;
+    let ShortRun { plan, session, context, scratch, consumer, .. } = run;
     let mut offset = skipped;
     consumer.begin(&plan.columns)?;
     let mut count = 0;
@@ -267,8 +273,10 @@ pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result
     let Body::Query(query) = &plan.body else { return Err(internal("aggregates without a query")) };
     let Node::Group(group) = &query.root else { return Err(internal("aggregates without a group")) };
     let storage = &plan.tables[aggregate.range.table as usize].storage;
+    // The first one, of MIN or MAX.
+    let of_one = aggregate.range.limit.is_some();
     let is_whole = matches!(&bounds, Bounds::Ranges(ranges) if ranges.iter().any(|range| *range == KeyRange::all()));
-    if is_whole && storage.rows_estimate() >= LONG_ROWS {
+    if is_whole && !of_one && storage.rows_estimate() >= LONG_ROWS {
         // All rows of a table that has many: by columns.
         return Ok(None);
     }
@@ -280,7 +288,7 @@ pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result
     for_each_row(
         &aggregate.range,
         bounds,
-        u64::MAX,
+        if of_one { 1 } else { u64::MAX },
         plan,
         session,
         |_| x.borrow().check_cancel(),
@@ -292,7 +300,7 @@ pub(crate) fn aggregate(aggregate: &RangeAggregate, run: ShortRun<'_>) -> Result
                     Some(column) => x.add_column(a, sum, row.column_in(*column as usize, &mut space)?)?,
                 }
             }
-            Ok(Next::Row)
+            Ok(if of_one { Next::Stop } else { Next::Row })
         },
     )?;
     let mut x = x.into_inner();

@@ -57,6 +57,17 @@ pub enum InsertSource {
     External(Box<Load>),
 }
 
+impl InsertSource {
+    /// How many rows there are, where the statement says it: of VALUES.
+    pub fn rows_known(&self) -> Option<usize> {
+        match self {
+            InsertSource::Values(rows) => Some(rows.len()),
+            InsertSource::Literals(rows) => Some(rows.len()),
+            InsertSource::Query(_) | InsertSource::External(_) => None,
+        }
+    }
+}
+
 /// What LOAD DATA makes of a line.
 #[derive(Debug)]
 pub struct Load {

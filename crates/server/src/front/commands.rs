@@ -59,7 +59,7 @@ impl<S: Service> Front<S> {
     #[inline(always)]
     fn receive(&self, guest: &mut Guest<S>, waits: bool, shared: bool, mut resumes: bool) -> Step<PacketPlace> {
         let attention = (!shared).then_some(&self.attention);
-        let Guest { session, visitor: Visitor { channel, .. }, .. } = guest;
+        let Guest { session, visitor: Visitor { channel, .. }, turns, .. } = guest;
         loop {
             if !std::mem::take(&mut resumes) {
                 channel.reader.expect_sequence(0);
@@ -75,6 +75,7 @@ impl<S: Service> Front<S> {
                     channel.send_error(&codes::net_packets_out_of_order());
                     return ControlFlow::Break(Next::End);
                 }
+                Err(Lost::NotYet) if waits && !shared && turns.are_first() => return ControlFlow::Break(Next::Move),
                 Err(Lost::NotYet) if waits && !self.rest(channel, session, shared) => resumes = true,
                 Err(Lost::NotYet) => return ControlFlow::Break(Next::Park),
                 Err(Lost::End) => {

@@ -6,7 +6,8 @@
 use super::{Front, Guest, Next, Unsent};
 use crate::channel::{Buffers, Channel};
 use crate::pool::{
-    Came, Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Stands, Thread, Ticket, WaitsForRow, Watch, Worker, while_held,
+    Came, Habit, HasHabit, Kept, Kind, Member, NEW, Outbox, Posts, Replies, Seats, Sits, Stands, Thread, Ticket, WaitsForRow, Watch,
+    Worker, while_held,
 };
 use crate::stand_in::StandIn;
 use crate::threads::{self, After};
@@ -45,12 +46,33 @@ pub(super) struct Turns {
     asks: bool,
     /// As what it comes when its client speaks next.
     comes_as: Kind,
+    /// For which row its last statements have waited.
+    habit: Habit,
+    /// Until it has a thread of its own: how long that will wait for its client.
+    patience: Option<Duration>,
+}
+
+/// What becomes of a connection that a thread has served alone.
+pub(super) enum Served<S: Service> {
+    /// It has ended.
+    Ended,
+    /// It is parked.
+    Parked,
+    /// It has no thread of its own yet, and its client is silent.
+    Silent(Box<Guest<S>>),
 }
 
 impl Turns {
-    /// None yet.
-    pub(super) fn new() -> Self {
-        Self { served: Moment::BEGIN, count: 0, asks: false, comes_as: Kind::Newcomer }
+    /// None yet, nor a thread of its own; one will wait for so long, or without end.
+    pub(super) fn new(patience: Duration) -> Self {
+        let (comes_as, habit) = (Kind::Newcomer, Habit::default());
+        Self { served: Moment::BEGIN, count: 0, asks: false, comes_as, habit, patience: Some(patience) }
+    }
+
+    /// Whether it has no thread of its own yet.
+    #[inline]
+    pub(super) fn are_first(&self) -> bool {
+        self.patience.is_some()
     }
 }
 
@@ -160,12 +182,14 @@ impl<S: Service> Front<S> {
         let (looks_found, looks_in_vain) = self.attention.looks();
         let sent = |what: usize| self.mail.iter().flatten().map(|mail| mail.sent[what].load(Ordering::Relaxed)).sum();
         ThreadCounts {
-            created: self.threads.created(),
-            cached: self.threads.cached(),
+            created: self.threads.created() + self.login_threads.created(),
+            cached: self.threads.cached() + self.login_threads.cached(),
             shared: self.posts.count(),
             parked,
             resting,
             waiting_for_rows: self.left.count() as u32,
+            behind_rows: self.behind.count() as u32,
+            stood_behind_rows: self.behind.stood(),
             looks_found,
             looks_in_vain,
             stand_ins: self.attention.stand_in().map_or(0, StandIn::calls),
@@ -236,9 +260,9 @@ impl<S: Service> Front<S> {
         let Some(guest) = alone else { return After::Spare };
         // Its client has spoken, and there are few connections: from now on this is the session's own thread.
         let id = guest.visitor.guard.id;
-        let mut parked = false;
-        self.guarded(id, || parked = self.serve_alone(guest, false));
-        if parked { After::Spare } else { After::Ready }
+        let mut after = After::Ready;
+        self.guarded(id, || after = self.serve_on_its_own(guest, false));
+        after
     }
 
     /// Serves guests as long as the member holds its post, or until one is to have this thread for its own.
@@ -299,6 +323,7 @@ impl<S: Service> Front<S> {
         let (mut sent, mut in_row) = (sent.iter(), false);
         replies.drain(|guest, reply| {
             if let Err(guest) = self.park_answered(guest, reply, sent.next().copied().unwrap_or(0)) {
+                let Some(guest) = self.stands_apart(guest, Moment::now) else { return };
                 self.rows.add_engaged(post, guest);
                 in_row = true;
             }
@@ -393,10 +418,44 @@ impl<S: Service> Front<S> {
         let waited = if watching == post { seats.poller().wait(patience, stands).map(drop) } else { seats.poller().look(stands) };
         // It may have waited.
         lookout.now = Moment::now();
-        came.sort_out(lookout.now);
+        let now = lookout.now;
+        came.sort_out(now, |guest| self.stands_apart(guest, || now));
         let engaged = came.has_engaged();
         self.rows.add_all(came, post, watching, lookout.now);
         waited.ok().map(|()| engaged)
+    }
+
+    /// A guest's statement has been served. Whether it holds nothing.
+    #[inline]
+    fn settles(&self, guest: &mut Guest<S>) -> bool {
+        self.is_done(guest);
+        guest.turns.habit.ends();
+        guest.settles()
+    }
+
+    /// A guest's statement wants no row any more.
+    #[inline]
+    fn is_done(&self, guest: &mut Guest<S>) {
+        if let Some(next) = self.behind.is_done(guest) {
+            self.comes_in(next);
+        }
+    }
+
+    /// Who would only wait for a row behind others stands apart; anybody else is given back.
+    #[inline]
+    fn stands_apart(&self, guest: Box<Guest<S>>, came: impl FnOnce() -> Moment) -> Option<Box<Guest<S>>> {
+        // Who has more to be told is told it first.
+        let may = guest.turns.comes_as == Kind::Newcomer && guest.reply.is_none() && !self.stopping.load(Ordering::Relaxed);
+        if may { self.behind.stand(guest, came) } else { Some(guest) }
+    }
+
+    /// Who stood apart comes in.
+    fn comes_in(&self, (guest, came): (Box<Guest<S>>, Moment)) {
+        let post = guest.visitor.guard.post;
+        self.rows.add_waiting(post, guest, came);
+        if self.posts.take_idle(post) {
+            self.seats[post].poller().call();
+        }
     }
 
     /// Who waits at another post is to take some of what stands here.
@@ -436,6 +495,7 @@ impl<S: Service> Front<S> {
     /// Ends the waits for rows whose time is over.
     pub fn end_late_waits(&self) {
         self.left.take_late(Instant::now(), |guest| self.goes_on(guest));
+        self.behind.let_in_stalled(|guest| self.comes_in(guest));
     }
 
     /// A statement that has been waiting for a row is to go on.
@@ -500,43 +560,52 @@ impl<S: Service> Front<S> {
                 guest.turns.asks = guest.session.take_asked();
             }
             match next {
-                Next::Park => {}
+                // The latter only of who is served alone.
+                Next::Park | Next::Move => {}
                 Next::Reply => {
                     guest.visitor.channel.give_reply(&mut desk.reply);
-                    if guest.settles() {
+                    if self.settles(&mut guest) {
                         self.lay_down(desk, post, &mut guest);
                     }
                     let (mail, at) = (self.mail.as_ref()?, Moment::now());
                     return Some(Answered { at, are_due: mail[post].outbox.add(guest, &desk.reply, at) });
                 }
                 Next::Wait => {
+                    self.is_done(&mut guest);
                     self.lay_down(desk, post, &mut guest);
                     self.late.add(guest.session.awaits(), guest);
                     return None;
                 }
-                Next::Leave => match self.left.leave(guest.visitor.guard.id, guest) {
-                    Ok(()) => return None,
-                    // The row is its own already.
-                    Err(over) => {
-                        guest = over;
-                        continue;
+                Next::Leave => {
+                    let row = guest.session.waits_for();
+                    if let Some(next) = self.behind.waits(row, &mut guest) {
+                        self.comes_in(next);
                     }
-                },
+                    match self.left.leave(guest.visitor.guard.id, guest) {
+                        Ok(()) => return None,
+                        // The row is its own already.
+                        Err(over) => {
+                            guest = over;
+                            continue;
+                        }
+                    }
+                }
                 Next::End => {
+                    self.is_done(&mut guest);
                     self.lay_down(desk, post, &mut guest);
                     Self::end(*guest);
                     return None;
                 }
             }
-            if guest.settles() {
+            if self.settles(&mut guest) {
                 self.lay_down(desk, post, &mut guest);
             }
             self.follow_client(&mut guest);
             match self.seats[guest.visitor.guard.post].park(guest, Watch::Always) {
                 Ok(()) => return None,
-                Err(Kept::Spoken(kept)) => {
-                    (guest, waits) = (kept, false);
-                    guest.visitor.channel.expect_more();
+                Err(Kept::Spoken(mut kept)) => {
+                    kept.visitor.channel.expect_more();
+                    (guest, waits) = (self.stands_apart(kept, Moment::now)?, false);
                 }
                 // Not to be watched, for want of memory or such: it keeps this thread for its next command.
                 Err(Kept::Unwatched(kept)) => {
@@ -599,17 +668,32 @@ impl<S: Service> Front<S> {
         false
     }
 
-    /// Serves a connection on its own thread until it is parked, or ends, of which it tells the former. `waits`: for its first command, if that is not there.
-    pub(super) fn serve_alone(&self, mut guest: Box<Guest<S>>, mut waits: bool) -> bool {
+    /// The calling thread is a connection's own, until that is parked or ends. `waits`: for its first command, if that is not there.
+    pub(super) fn serve_on_its_own(&self, mut guest: Box<Guest<S>>, waits: bool) -> After {
+        if let Some(patience) = guest.turns.patience.take() {
+            guest.visitor.channel.set_patience(patience);
+        }
+        match self.serve_alone(guest, waits) {
+            Served::Parked => After::Spare,
+            Served::Ended | Served::Silent(_) => After::Ready,
+        }
+    }
+
+    /// Serves a connection and no other. `waits`: for its first command, if that is not there.
+    pub(super) fn serve_alone(&self, mut guest: Box<Guest<S>>, mut waits: bool) -> Served<S> {
         let _awake = self.attention.comes();
         loop {
-            if self.command_loop(&mut guest, waits, false) == Next::End {
-                Self::end(*guest);
-                return false;
+            match self.command_loop(&mut guest, waits, false) {
+                Next::End => {
+                    Self::end(*guest);
+                    return Served::Ended;
+                }
+                Next::Move => return Served::Silent(guest),
+                Next::Park | Next::Reply | Next::Wait | Next::Leave => {}
             }
-            guest.settles();
+            self.settles(&mut guest);
             match self.seats[guest.visitor.guard.post].park(guest, Watch::Once) {
-                Ok(()) => return true,
+                Ok(()) => return Served::Parked,
                 Err(Kept::Spoken(kept)) => {
                     (guest, waits) = (kept, false);
                     guest.visitor.channel.expect_more();
@@ -633,6 +717,7 @@ impl<S: Service> Front<S> {
         self.seats.iter().for_each(|seats| seats.poller().close());
         self.rows.clear();
         self.left.clear();
+        self.behind.clear();
     }
 
     /// Parked sessions whose clients have been silent for some calls of this give back memory that can be made again, and keep the rest on this thread's heap, if they had
@@ -669,6 +754,13 @@ impl<S: Service> WaitOver for TellsOfWait<S> {
         if let Some(front) = self.front.upgrade() {
             front.wait_is_over(self.id);
         }
+    }
+}
+
+impl<S: Service> HasHabit for Guest<S> {
+    #[inline]
+    fn habit(&mut self) -> &mut Habit {
+        &mut self.turns.habit
     }
 }
 

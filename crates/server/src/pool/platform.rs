@@ -1,4 +1,4 @@
-//! What `seats.rs`, `posts.rs`, `late.rs`, `left.rs` and `outbox.rs` take from outside, so that their model test can compile them over a model checker.
+//! What `seats.rs`, `posts.rs`, `late.rs`, `left.rs`, `behind.rs`, `outbox.rs` and `logins/crew.rs` take from outside, so that their model tests can compile them over a model checker.
 
 pub(crate) use std::sync::OnceLock;
 pub(crate) use sync::{Arc, AtomicCell, CachePadded, Moment, Mutex, Rank, Signal, atomic};
@@ -21,8 +21,11 @@ pub(crate) fn patience(time: std::time::Duration) -> Option<std::time::Instant> 
 /// - `late_told_too_early`: who waits for the log tells so before its guest is there.
 /// - `left_looks_before`: who hands in a guest that waits for a row looks whether the wait is over before it has the latch.
 /// - `left_taken_too_early`: who is told of an earlier wait takes out a guest that waits for another.
+/// - `stands_by_an_old_look`: who stands behind a row has looked how many are inside before it has the latch.
 /// - `replies_not_taken_over`: who begins to hold a post does not send the replies that its last holder has left.
 /// - `last_reply_left`: who has lost its post does not send the reply of the statement that it was at.
+/// - `place_not_passed_on`: who leaves its place among those who log clients in does not look who stands in line.
+/// - `left_without_another`: it leaves although there is no thread for its place.
 #[inline(always)]
 pub(crate) const fn planted(_bug: &str) -> bool {
     false

@@ -99,9 +99,9 @@ impl<G: Stands> Came<G> {
         self.unsorted.push(guest);
     }
 
-    /// Asks all that were taken in as what they come, at this moment.
-    pub(crate) fn sort_out(&mut self, now: Moment) {
-        for guest in self.unsorted.drain(..) {
+    /// Asks all that were taken in as what they come, at this moment; but not those whom `stands_apart` keeps.
+    pub(crate) fn sort_out(&mut self, now: Moment, stands_apart: impl Fn(Box<G>) -> Option<Box<G>>) {
+        for guest in self.unsorted.drain(..).filter_map(stands_apart) {
             let (kind, served) = (guest.kind(), guest.served());
             self.rows[kind as usize].push(Standing { guest, since: now.to_bits(), served });
         }
@@ -212,6 +212,16 @@ impl<G: Stands> Rows<G> {
     pub(crate) fn add_engaged(&self, post: usize, guest: Box<G>) {
         let standing = Standing { served: guest.served(), guest, since: 0 };
         self.row(post, Kind::Engaged).change(Ordering::SeqCst, |guests| guests.push_back(standing));
+    }
+
+    /// A newcomer who came at that moment and has stood elsewhere since: before those who came later. It is far.
+    pub(crate) fn add_waiting(&self, post: usize, guest: Box<G>, came: Moment) {
+        bring_all_near(&*guest);
+        let standing = Standing { served: guest.served(), guest, since: came.to_bits() };
+        self.row(post, Kind::Newcomer).change(Ordering::SeqCst, |guests| {
+            let place = guests.partition_point(|other| other.since <= standing.since);
+            guests.insert(place, standing);
+        });
     }
 
     /// One whose statement has been waiting for a row, which is its own now: it holds up those who wait for the same row, so it is not to wait for all who stand here. Behind the first, so
@@ -328,7 +338,7 @@ mod tests {
         for (post, kind, number, millis) in guests {
             let mut came = Came::default();
             came.take_in(person(*number, *kind, Moment::BEGIN));
-            came.sort_out(Moment::BEGIN + Duration::from_millis(*millis));
+            came.sort_out(Moment::BEGIN + Duration::from_millis(*millis), Some);
             rows.add_all(&mut came, *post, *post, Moment::BEGIN);
         }
         rows
@@ -346,6 +356,17 @@ mod tests {
         assert_eq!((next(1), next(1)), (Some(4), None), "who has none of its own asks elsewhere");
         assert_eq!(rows.pop_elsewhere(1, Newcomer, Moment::BEGIN).map(|guest| guest.number), Some(5));
         assert!(!rows.has(Newcomer));
+    }
+
+    /// Who has stood elsewhere stands where it would have stood here.
+    #[test]
+    fn who_came_earlier_stands_in_front_of_those_who_came_later() {
+        let rows = rows(&[(0, Kind::Newcomer, 1, 10), (0, Kind::Newcomer, 2, 30)]);
+        for (number, millis) in [(3, 20), (4, 5), (5, 40), (6, 10)] {
+            rows.add_waiting(0, person(number, Kind::Newcomer, Moment::BEGIN), Moment::BEGIN + Duration::from_millis(millis));
+        }
+        let all: Vec<_> = std::iter::from_fn(|| rows.pop(0, Kind::Newcomer, Moment::BEGIN)).map(|guest| guest.number).collect();
+        assert_eq!(all, [4, 1, 6, 3, 2, 5]);
     }
 
     /// Those who ask for slots stand apart; who came first of all is told.
@@ -368,7 +389,7 @@ mod tests {
         for (number, kind) in (0..).zip([Kind::Newcomer, Kind::Engaged, Kind::Asker, Kind::Engaged, Kind::Newcomer]) {
             came.take_in(person(number, kind, Moment::BEGIN));
         }
-        came.sort_out(Moment::BEGIN);
+        came.sort_out(Moment::BEGIN, Some);
         assert!(came.has_engaged());
         rows.add_all(&mut came, 0, 1, Moment::BEGIN);
         let next = |post, kind| rows.pop(post, kind, Moment::BEGIN).map(|guest| guest.number);
@@ -385,7 +406,7 @@ mod tests {
         for (number, ago) in (0..).zip([2 * FAR_AFTER, 2 * FAR_AFTER, FAR_AFTER / 2, 2 * FAR_AFTER]) {
             came.take_in(person(number, Kind::Newcomer, Moment::BEGIN + (Duration::from_secs(1) - ago)));
         }
-        came.sort_out(now);
+        came.sort_out(now, Some);
         rows.add_all(&mut came, 0, 0, now);
         let asked: Vec<_> =
             std::iter::from_fn(|| rows.pop(0, Kind::Newcomer, now)).map(|guest| (guest.number, guest.asked.get())).collect();

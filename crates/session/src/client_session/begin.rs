@@ -53,11 +53,13 @@ impl ClientSession {
             told_status: ServerStatus(0),
             outer_databases: Vec::new(),
             killed_itself: false,
+            init_failed: false,
             logged: None,
             planned: std::cell::Cell::new(false),
             core,
         };
         session.log_in()?;
+        session.run_init_connect();
         Ok(session)
     }
 

@@ -78,6 +78,10 @@ pub struct ThreadCounts {
     pub resting: u32,
     /// Sessions that have none while their statement waits for a row.
     pub waiting_for_rows: u32,
+    /// Sessions whose statements would wait behind those, and were not read yet.
+    pub behind_rows: u32,
+    /// How often one has stood there.
+    pub stood_behind_rows: u64,
     /// Looks of threads for their clients' next commands that found them, so that the thread did not sleep.
     pub looks_found: u64,
     /// Such looks that were given up.

@@ -146,6 +146,11 @@ pub trait Session {
     /// Exchanges the session's tools for these. Between commands only.
     fn exchange_tools(&mut self, tools: &mut Self::Tools);
 
+    /// Right after the login: the error that the client is told instead of the answer to its first command, behind which the connection ends.
+    fn init_error(&self) -> Option<SqlError> {
+        None
+    }
+
     /// Answers one command. The reply is in `out` or already sent through `io`. Never called with Quit or ChangeUser.
     fn handle(&mut self, command: Command<'_>, out: &mut PacketWriter, io: &mut dyn ClientIo) -> Flow;
 
@@ -167,6 +172,11 @@ pub trait Session {
     /// After [`Flow::Left`]: whether the wait is over.
     fn wait_is_over(&self) -> bool {
         true
+    }
+
+    /// After [`Flow::Left`]: what tells the row that it waits for apart from others that are waited for.
+    fn waits_for(&self) -> u64 {
+        0
     }
 
     /// After [`Flow::Left`]: when its time is over, at which [`Session::time_is_over`] ends it.

@@ -297,15 +297,17 @@ fn statements(shared: &Shared) -> [(&'static str, u64); 9] {
 }
 
 /// Connections, and the threads that serve them.
-fn connections(shared: &Shared) -> [(&'static str, u64); 14] {
+fn connections(shared: &Shared) -> [(&'static str, u64); 16] {
     let (connections, threads) = (&shared.connections, shared.connections.threads());
     [
         ("Altiplano_looks_found", threads.looks_found),
         ("Altiplano_looks_in_vain", threads.looks_in_vain),
         ("Altiplano_replies_together", threads.replies_together),
         ("Altiplano_reply_batches", threads.reply_batches),
+        ("Altiplano_sessions_behind_rows", threads.behind_rows.into()),
         ("Altiplano_sessions_parked", threads.parked.into()),
         ("Altiplano_sessions_resting", threads.resting.into()),
+        ("Altiplano_sessions_stood_behind_rows", threads.stood_behind_rows),
         ("Altiplano_sessions_waiting_for_rows", threads.waiting_for_rows.into()),
         ("Altiplano_stand_ins", threads.stand_ins),
         ("Altiplano_threads_shared", threads.shared.into()),

@@ -10,7 +10,7 @@ use crate::front::command::ClientIo;
 use crate::statement::plan_cache::CachedPlan;
 use crate::statement::run::Ran;
 use planner::Plan;
-use planner::plan::{Body, InsertColumn, InsertSource, LockMode, Node, TableNode};
+use planner::plan::{Body, InsertColumn, LockMode, Node, TableNode};
 use protocol::writer::WriterMark;
 use protocol::{PacketWriter, ResultSink, RowFormat};
 use std::sync::Arc;
@@ -33,15 +33,10 @@ pub(crate) fn may_be_left(plan: &Plan) -> bool {
         Body::Update(update) => one_row(&update.input).is_some(),
         Body::Delete(delete) => one_row(&delete.input).is_some(),
         Body::Insert(insert) => {
-            let is_one = match &insert.source {
-                InsertSource::Values(rows) => rows.len() == 1,
-                InsertSource::Literals(rows) => rows.len() == 1,
-                InsertSource::Query(_) | InsertSource::External(_) => false,
-            };
             // Each run of it would take a number of its own.
             let numbers = plan.tables[insert.table as usize].def.auto_increment_column();
             let is_numbered = numbers.is_some_and(|column| matches!(insert.columns[column], InsertColumn::Default));
-            is_one && !insert.on_duplicate.is_empty() && !is_numbered
+            insert.source.rows_known() == Some(1) && !insert.on_duplicate.is_empty() && !is_numbered
         }
     }
 }

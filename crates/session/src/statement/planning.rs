@@ -65,7 +65,8 @@ impl ClientSession {
         let shape = planner::shape::Shape::of(&plan);
         let uses_tables = plan.uses_tables();
         let changed = Changed::by(&plan);
-        let rests_on_values = !(plan.dives.is_empty() && plan.limits.is_empty()) && plan.short.is_none();
+        let rests_on_values =
+            !(plan.dives.is_empty() && plan.limits.is_empty()) && plan.short.as_ref().is_none_or(ShortPlan::rests_on_limit);
         let made_micros = if plan.drifts { self.core.statement_micros() } else { 0 };
         Ok(CachedPlan {
             plan,

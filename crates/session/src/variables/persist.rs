@@ -8,7 +8,7 @@ use crate::variables::{Definition, Kept, Origin, Persisted, Scope, Source, check
 use ::accounts::Privileges;
 use executor::StatementContext;
 use mysql_error::{SqlError, Warning, WarningLevel, codes};
-use parser::ast::{self, ExprKind};
+use parser::ast;
 use types::Value;
 
 /// 3615.
@@ -64,8 +64,7 @@ impl ClientSession {
         }
         let value = match value {
             None => default_value(definition),
-            Some(ast::Expr { kind: ExprKind::Column(column), .. }) if column.table.is_none() => Value::from(column.column),
-            Some(expr) => self.evaluate(std::slice::from_ref(expr), sql)?.pop().unwrap_or_default(),
+            Some(expr) => self.value_to_set(expr, sql)?,
         };
         let given = value;
         let (value, clamped) = check(definition, &given)?;

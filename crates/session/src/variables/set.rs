@@ -8,7 +8,7 @@ use crate::variables::effects::{brought, check_effect, isolation_of};
 use crate::variables::{Definition, Kind, Scope, check, deprecated, find, mode_warnings, switched, variable};
 use executor::StatementContext;
 use mysql_error::{SqlError, codes};
-use parser::ast::{self, ExprKind, IsolationLevel, SetItem, VarScope};
+use parser::ast::{self, ExprKind, IsolationLevel, Literal, SetItem, VarScope};
 use types::Value;
 
 /// What a SET does to a variable of the server.
@@ -115,9 +115,7 @@ impl ClientSession {
             }
             None if global || definition.scope == Scope::Session => crate::variables::default_value(definition),
             None => self.shared().variables.get(definition),
-            // A bare word is a value here: SET x = ON.
-            Some(ast::Expr { kind: ExprKind::Column(column), .. }) if column.table.is_none() => Value::from(column.column),
-            Some(expr) => self.evaluate(std::slice::from_ref(expr), sql)?.pop().unwrap_or_default(),
+            Some(expr) => self.value_to_set(expr, sql)?,
         };
         let given = value;
         let (value, clamped) = check(definition, &given)?;
@@ -151,12 +149,19 @@ impl ClientSession {
         Ok(None)
     }
 
+    /// The value of an expression behind `=`.
+    pub(super) fn value_to_set(&mut self, expr: &ast::Expr<'_>, sql: &[u8]) -> Result<Value, Outcome> {
+        match constant(expr) {
+            Some(value) => Ok(value),
+            None => Ok(self.evaluate(std::slice::from_ref(expr), sql)?.pop().unwrap_or_default()),
+        }
+    }
+
     /// `SET @@transaction_isolation = …` without a scope: as SET TRANSACTION, for the next one.
     fn set_next_transaction(&mut self, definition: &'static Definition, value: Option<&ast::Expr<'_>>, sql: &[u8]) -> Result<(), Outcome> {
         let value = match value {
             None => self.core.variables.get(definition).clone(),
-            Some(ast::Expr { kind: ExprKind::Column(column), .. }) if column.table.is_none() => Value::from(column.column),
-            Some(expr) => self.evaluate(std::slice::from_ref(expr), sql)?.pop().unwrap_or_default(),
+            Some(expr) => self.value_to_set(expr, sql)?,
         };
         let (value, _) = check(definition, &value)?;
         self.refuse_in_transaction()?;
@@ -206,5 +211,19 @@ impl ClientSession {
             }
         }
         Ok(())
+    }
+}
+
+/// The value of an expression that needs no plan: what clients and frameworks set at each login.
+fn constant(expr: &ast::Expr<'_>) -> Option<Value> {
+    match expr.kind {
+        // A bare word is a value here: SET x = ON.
+        ExprKind::Column(column) if column.table.is_none() => Some(Value::from(column.column)),
+        ExprKind::Literal(Literal::Null) => Some(Value::Null),
+        ExprKind::Literal(Literal::Bool(is)) => Some(Value::bool(is)),
+        ExprKind::Literal(Literal::Int(number)) => i64::try_from(number).ok().map(Value::Int),
+        // The same in all character sets.
+        ExprKind::Literal(Literal::String(text)) if text.is_ascii() => Some(Value::bytes(text)),
+        _ => None,
     }
 }

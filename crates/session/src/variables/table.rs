@@ -364,7 +364,7 @@ pub static DEFINITIONS: &[Definition] = &[
     number("identity", Session, "0", 0, MAX),
     // Statistics are always current; nothing is cached that could expire.
     number("information_schema_stats_expiry", Both, "86400", 0, 31_536_000),
-    fixed(text("init_connect", Global, "")),
+    text("init_connect", Global, ""),
     empty("init_file"),
     empty("init_replica"),
     empty("init_slave"),
