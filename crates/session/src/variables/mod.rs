@@ -102,6 +102,7 @@ pub fn check(definition: &Definition, value: &Value) -> Result<(Value, bool), Sq
             Ok((Value::Double(clamped), clamped != number))
         }
         Kind::Text => match value {
+            Value::Null if matches!(definition.name, "init_connect" | "mandatory_roles") => Ok((Value::from(""), false)),
             Value::Bytes(_) | Value::Null => Ok((value.clone(), false)),
             _ => Err(wrong_type()),
         },
