@@ -321,6 +321,7 @@ impl<'a> Taking<'a> {
                 return Ok(());
             }
             if caught_up {
+                #[expect(clippy::disallowed_methods, reason = "what a rate leaves to wait for is time")]
                 sync::thread::sleep(Duration::from_nanos(due_ns - passed_ns).min(SLEEP_MAX));
             }
         }

@@ -20,6 +20,7 @@ pub fn start() -> std::io::Result<()> {
     server::threads::set_give_back(|| unsafe { mi_collect(true) });
     let work = || {
         loop {
+            #[expect(clippy::disallowed_methods, reason = "it asks at intervals")]
             std::thread::sleep(GIVE_BACK_INTERVAL);
             // What was spent when memory ran out is set aside again once there is some.
             crate::heap::set_aside();

@@ -70,6 +70,7 @@ mod tests {
         let between = second.since(first);
         assert!(between <= nanoseconds(outer.elapsed()), "{between}");
         assert!(inner >= outer && second >= first);
+        #[expect(clippy::disallowed_methods, reason = "time is to pass")]
         std::thread::sleep(Duration::from_millis(2));
         assert!(Moment::now().is_past(second, Duration::from_millis(2)) && first.since(Moment::now()) == 0);
         let later = first + Duration::new(3, 7);

@@ -51,6 +51,7 @@ pub fn tpcc(place: &Place, crashes: usize, connections: usize, seed: u64) -> Res
             if run.is_finished() || Instant::now() > deadline {
                 return Err(format!("crash {crash}: the load ended by itself, or hangs: {:?}", run.join()));
             }
+            #[expect(clippy::disallowed_methods, reason = "the ledger is looked at at intervals while the load runs")]
             std::thread::sleep(LOOK_INTERVAL);
         }
         place.restart();

@@ -134,6 +134,7 @@ fn watch() -> Arc<Watched> {
     let watchdog = sync::thread::Builder::new().name("watchdog".into()).spawn(move || {
         let mut last = (u64::MAX, 0, 0);
         loop {
+            #[expect(clippy::disallowed_methods, reason = "it looks whether a seed stands still for so long")]
             std::thread::sleep(SEED_TIME_MAX);
             let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
             let now = (load(&in_thread.seed), load(&in_thread.plant), load(&in_thread.runs));
@@ -274,6 +275,7 @@ fn tries(seed: u64, plant: Plant, program: &Path) -> std::io::Result<Tried> {
         match child.try_wait()? {
             Some(status) => break Some(status),
             None if Instant::now() >= deadline => break None,
+            #[expect(clippy::disallowed_methods, reason = "nothing tells of a child's end within a time")]
             None => std::thread::sleep(LOOK_INTERVAL),
         }
     };

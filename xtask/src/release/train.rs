@@ -167,6 +167,7 @@ impl Server {
             if let Some(status) = self.child.try_wait().map_err(|e| e.to_string())? {
                 return if status.success() { Ok(()) } else { Err(format!("the server ended with {status}")) };
             }
+            #[expect(clippy::disallowed_methods, reason = "nothing tells of a child's end within a time")]
             std::thread::sleep(Duration::from_millis(100));
         }
         Err("the server does not stop".to_owned())

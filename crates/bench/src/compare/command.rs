@@ -125,6 +125,7 @@ impl Load {
 
 impl Slices for Load {
     fn slice(&mut self, seconds: f64) -> Result<Outcome, String> {
+        #[expect(clippy::disallowed_methods, reason = "a pause between slices is time")]
         std::thread::sleep(self.pauses.settle);
         let mut watcher = self.watcher.borrow_mut();
         watcher.begin(&self.what);
