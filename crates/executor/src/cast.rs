@@ -48,7 +48,10 @@ impl Exec<'_> {
                 None => self.bad_temporal("date", &v),
             },
             CastTo::DateTime { fraction } => match temporal::moment(&v, &from.ty, &*self.context) {
-                Some(at) => Ok(Value::DateTime(temporal::round_datetime(at, fraction, self.context.sql_mode()))),
+                Some(at) => {
+                    self.cut_temporal("datetime", &v)?;
+                    Ok(Value::DateTime(temporal::round_datetime(at, fraction, self.context.sql_mode())))
+                }
                 None => self.bad_temporal("datetime", &v),
             },
             CastTo::Time { fraction } => match convert::to_time(&v, &*self.context) {

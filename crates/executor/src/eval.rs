@@ -390,10 +390,12 @@ impl Exec<'_> {
     pub fn cut_temporal(&mut self, kind: &str, v: &Value) -> Result<()> {
         let Value::Bytes(text) = v else { return Ok(()) };
         let cut = match kind {
-            "time" => types::parse_time_full(text).is_some_and(|parsed| parsed.truncated || parsed.out_of_range),
-            _ => types::parse_datetime_full(text, SqlMode::NONE).is_some_and(|parsed| parsed.truncated),
+            "time" => types::parse_time_full(text).filter(|parsed| parsed.truncated || parsed.out_of_range).map(|_| kind),
+            _ => types::parse_datetime_full(text, SqlMode::NONE)
+                .filter(|parsed| parsed.truncated)
+                .map(|parsed| if parsed.has_time { kind } else { "date" }),
         };
-        if cut { self.truncated(kind, text) } else { Ok(()) }
+        cut.map_or(Ok(()), |kind| self.truncated(kind, text))
     }
 
     /// The text of an evaluated argument; `None` for NULL.

@@ -132,75 +132,60 @@ impl Fields {
 pub fn parse_datetime_full(text: &[u8], mode: SqlMode) -> Option<ParsedDateTime> {
     let mut scanner = Scanner { rest: text };
     scanner.skip_spaces();
-    let run = scanner.rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'T').count();
-    let digit_count = scanner.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if digit_count == 0 {
-        return None;
-    }
-    let after = scanner.rest.get(digit_count).copied();
-    let undelimited = digit_count > 4 && matches!(after, None | Some(b'.' | b'T' | b' ' | b'+' | b'-')) || run == scanner.rest.len();
-    let mut fields = Fields::default();
-    let mut has_time = false;
-    let mut truncated = false;
-    if undelimited {
-        let year_digits = if matches!(digit_count, 8 | 14..) { 4 } else { 2 };
-        let year = scanner.digits(year_digits);
-        fields.year = if year_digits == 2 { full_year(number(year)) } else { number(year) };
-        let (month, day) = (scanner.digits(2), scanner.digits(2));
-        if month.is_empty() || day.is_empty() {
-            return None;
-        }
-        (fields.month, fields.day) = (number(month), number(day));
-        if year_digits == 2 && number(year) == 0 && fields.month == 0 && fields.day == 0 {
-            fields.year = 0;
-        }
-        scanner.eat(|byte| byte == b'T');
-        for field in [&mut fields.hour, &mut fields.minute, &mut fields.second] {
-            let digits = scanner.digits(2);
-            if digits.is_empty() {
-                break;
-            }
-            has_time = true;
-            *field = number(digits);
-        }
-    } else {
-        let year = scanner.digits(4);
-        fields.year = number(year);
-        if !scanner.eat(is_delimiter) {
-            return None;
-        }
-        let month = scanner.digits(usize::MAX);
-        if month.is_empty() || !scanner.eat(is_delimiter) {
-            return None;
-        }
-        let day = scanner.digits(usize::MAX);
-        if day.is_empty() {
-            return None;
-        }
-        (fields.month, fields.day) = (number(month), number(day));
-        if year.len() == 2 && (fields.year != 0 || fields.month != 0 || fields.day != 0) {
-            fields.year = full_year(fields.year);
-        }
-        let separated = scanner.skip_spaces() || scanner.eat(|byte| byte == b'T' || is_delimiter(byte));
-        if separated && scanner.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            has_time = true;
-            fields.hour = number(scanner.digits(2));
-            for field in [&mut fields.minute, &mut fields.second] {
-                // "-05:30" after the time is an offset, "-05" another delimiter.
-                let is_offset = scanner.rest.get(3) == Some(&b':');
-                let next_is_digit = scanner.rest.get(1).is_some_and(u8::is_ascii_digit);
-                if !next_is_digit || !scanner.eat(|byte| is_delimiter(byte) && (byte != b'+' && byte != b'-' || !is_offset)) {
-                    break;
-                }
-                *field = number(scanner.digits(2));
-            }
-        }
-    }
+    let (fields, has_time) = fields_of_text(&mut scanner)?;
     let (microsecond, round_up, fraction_digits) = if has_time { scanner.fraction() } else { (0, false, 0) };
     let offset_seconds = if has_time { offset_suffix(&mut scanner)? } else { None };
-    truncated |= !scanner.at_end();
+    // Punctuation behind a fraction says nothing.
+    while fraction_digits > 0 && scanner.eat(|byte| is_delimiter(byte) || byte.is_ascii_whitespace()) {}
+    let truncated = !scanner.at_end();
     let value = fields.check(microsecond, round_up, mode)?;
     Some(ParsedDateTime { value, truncated, has_time, fraction_digits, offset_seconds })
+}
+
+/// Reads up to the seconds; whether there is a time. Where the text begins with digits (and perhaps `T`) alone, with nothing or a point behind them, it is undelimited: how many they are tells how many the year has, and
+/// each further part has two or, before punctuation, fewer. Otherwise each part has the digits that are there. Any punctuation parts them, any number of times, also behind the last one that is there; spaces may stand
+/// behind the day, and behind the seconds.
+fn fields_of_text(scanner: &mut Scanner<'_>) -> Option<(Fields, bool)> {
+    if !scanner.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let run = scanner.rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'T').count();
+    let (year_most, most) = match (scanner.rest.get(run), run) {
+        (None | Some(b'.'), 4 | 8 | 14..) => (4, 2),
+        (None | Some(b'.'), _) => (2, 2),
+        (Some(_), _) => (4, usize::MAX),
+    };
+    let year_digits = scanner.digits(year_most);
+    if most > 2 && scanner.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let short_year = year_most == 2 || year_digits.len() == 2;
+    let (mut parts, mut found) = ([number(year_digits), 0, 0, 0, 0, 0], 1);
+    while found < parts.len() {
+        let is_time_next = found == 3 && scanner.rest.get(1).is_some_and(u8::is_ascii_digit);
+        if !(is_time_next && scanner.eat(|byte| byte == b'T')) {
+            // "-05:30" behind a time is an offset, "-05" another delimiter.
+            if found > 3 && matches!(scanner.rest, [b'+' | b'-', _, _, b':', ..]) {
+                break;
+            }
+            while scanner.eat(|byte| is_delimiter(byte) || found == 3 && byte.is_ascii_whitespace()) {}
+        }
+        let digits = scanner.digits(most);
+        if digits.is_empty() {
+            break;
+        }
+        parts[found] = number(digits);
+        found += 1;
+    }
+    let ends_early = found < parts.len() && scanner.peek().is_some_and(|byte| byte.is_ascii_whitespace());
+    if found < 3 || ends_early {
+        return None;
+    }
+    let [mut year, month, day, hour, minute, second] = parts;
+    if short_year && (year != 0 || month != 0 || day != 0) {
+        year = full_year(year);
+    }
+    Some((Fields { year, month, day, hour, minute, second }, found > 3))
 }
 
 /// A date, or a date with a time in whole seconds, in the form in which they are printed, of a day that exists: `YYYY-MM-DD[ hh:mm:ss]`. It means that in every mode; `None`
@@ -230,15 +215,25 @@ pub(crate) fn date_time_of_usual_text(text: &[u8]) -> Option<DateTime> {
 
 /// `+hh:mm` or `-hh:mm` directly after the time. `None`: it looks like one and is wrong.
 fn offset_suffix(scanner: &mut Scanner<'_>) -> Option<Option<i32>> {
-    let [sign @ (b'+' | b'-'), a, b, b':', c, d, ..] = *scanner.rest else { return Some(None) };
+    let sign = match scanner.peek() {
+        Some(sign @ (b'+' | b'-')) => sign,
+        _ => return Some(None),
+    };
+    let [_, a, b, b':', c, d, ..] = *scanner.rest else { return None };
     if ![a, b, c, d].iter().all(u8::is_ascii_digit) {
-        return Some(None);
+        return None;
     }
     scanner.rest = &scanner.rest[6..];
     let (hours, minutes) = (number(&[a, b]) as i32, number(&[c, d]) as i32);
     let seconds = (hours * 60 + minutes) * 60 * if sign == b'-' { -1 } else { 1 };
     let in_range = minutes < 60 && ((-14 * 3600 + 60)..=14 * 3600).contains(&seconds) && !(sign == b'-' && seconds == 0);
     in_range.then_some(Some(seconds))
+}
+
+/// Whether a text may be a date with a time where a time is wanted: not as `YYYYMMDD.hh`, of which the digits are seconds, minutes and hours there.
+fn may_be_dated(text: &[u8]) -> bool {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits >= 12 || text.get(digits) != Some(&b'.') || digits <= 4
 }
 
 /// A time: `[-][D ]hh:mm:ss.f`, `hh:mm`, undelimited `hhmmss`, `mmss` or `ss`; a text of a date with time gives its time.
@@ -251,11 +246,13 @@ pub fn parse_time_full(text: &[u8]) -> Option<ParsedTime> {
     }
     if !negative
         && scanner.rest.len() >= 12
-        && let Some(parsed) = parse_datetime_full(text, SqlMode::NONE).filter(|parsed| parsed.has_time && !parsed.truncated)
+        && may_be_dated(scanner.rest)
+        && let Some(parsed) = parse_datetime_full(text, SqlMode::NONE).filter(|parsed| parsed.has_time)
+        && (!parsed.truncated || !text.contains(&b'T'))
     {
         return Some(ParsedTime {
             value: parsed.value.time(),
-            truncated: false,
+            truncated: parsed.truncated,
             out_of_range: false,
             fraction_digits: parsed.fraction_digits,
         });

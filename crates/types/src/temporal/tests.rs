@@ -43,6 +43,29 @@ fn datetimes_from_text() {
     check("2024-00-10", "invalid");
     check("", "invalid");
     check("abc", "invalid");
+    // Asked of MySQL 9.7: what is undelimited has nothing but digits before its end or a point.
+    for text in
+        ["22024-01-31", "22013 10", "20220131-01", "20220131 10:11:12", "20220131T10:11:12", "20220131T10", "20220131T", "220131.25"]
+    {
+        check(text, "invalid");
+    }
+    check("20220131T101112", "2022-01-31 10:11:12");
+    check("220131T10", "2022-01-31 10:00:00");
+    check("220131T", "2022-01-31 00:00:00");
+    check("20220131.5", "2022-01-31 05:00:00");
+    check("2201311.123", "2022-01-31 01:12:03");
+    check("2201311011.1.2", "2022-01-31 10:11:01.200000");
+    check("2022.01.07", "2022-01-07 00:00:00");
+    check("2.1.7", "2002-01-07 00:00:00");
+    check("220.1.7", "invalid");
+    // Parts have the digits that are there, any punctuation parts them, and an incomplete time has no space behind it.
+    check("2022-01-07 10:11:124", "invalid");
+    check("2022-01-07 10:11:-/19", "2022-01-07 10:11:19");
+    check("2022-1-7.+01", "2022-01-07 01:00:00");
+    check("2022-01-07 10:11 ", "invalid");
+    check("2022-01-07 10:11:12 ", "2022-01-07 10:11:12");
+    check("2022-01-07 10:11:12-", "invalid");
+    check("2022-01-07 10:11:12.5-01", "invalid");
     assert_eq!(parse_datetime(b"0000-00-00", SqlMode::NONE), Some(DateTime::ZERO));
     assert_eq!(parse_datetime(b"2024-00-10", SqlMode::NONE).map(|v| v.to_string()), Some("2024-00-10 00:00:00".to_owned()));
     assert_eq!(parse_datetime(b"2023-02-31", SqlMode::ALLOW_INVALID_DATES).map(|v| v.day()), Some(31));
@@ -54,6 +77,12 @@ fn details_of_a_parsed_datetime() {
     assert_eq!((parsed.fraction_digits, parsed.offset_seconds, parsed.truncated, parsed.has_time), (3, Some(19_800), false, true));
     assert!(parse_datetime_full(b"2024-01-02 x", SqlMode::DEFAULT).unwrap().truncated);
     assert!(!parse_datetime_full(b" 2024-01-02  ", SqlMode::DEFAULT).unwrap().truncated);
+    for text in ["220131T", "2022013110111213", "20220131.1x", "2022-01-07x", "2022-01-07T"] {
+        assert!(parse_datetime_full(text.as_bytes(), SqlMode::DEFAULT).unwrap().truncated, "{text}");
+    }
+    for text in ["2022-01-07 10:11:/", "2022-1-7 -", "2022-01-07 10:11:12.5:. "] {
+        assert!(!parse_datetime_full(text.as_bytes(), SqlMode::DEFAULT).unwrap().truncated, "{text}");
+    }
     assert!(parse_datetime_full(b"2024-01-02 03:04:05+15:00", SqlMode::DEFAULT).is_none());
 }
 

@@ -97,8 +97,10 @@ impl Exec<'_> {
         if a.is_null() || b.is_null() {
             return Ok(Value::Null);
         }
-        let (x, y) = (moment(a, &from.ty, &*self.context), moment(b, &to.ty, &*self.context));
-        let (Some(x), Some(y)) = (x, y) else { return Ok(Value::Null) };
+        let Some(x) = moment(a, &from.ty, &*self.context) else { return self.bad_temporal("datetime", a) };
+        self.cut_temporal("datetime", a)?;
+        let Some(y) = moment(b, &to.ty, &*self.context) else { return self.bad_temporal("datetime", b) };
+        self.cut_temporal("datetime", b)?;
         let (Some(p), Some(q)) = (x.to_micros(), y.to_micros()) else { return Ok(Value::Null) };
         let micros = q - p;
         use Unit as U;
@@ -133,6 +135,7 @@ impl Exec<'_> {
         if at.is_none() && !matches!(v, Value::Time(_)) {
             return self.bad_temporal("datetime", &v);
         }
+        self.cut_temporal("datetime", &v)?;
         let n = self.eval(amount)?;
         if n.is_null() {
             return Ok(n);
