@@ -130,6 +130,16 @@ impl Fields {
 
 /// A date with or without time; `None` when it is none or the modes refuse it.
 pub fn parse_datetime_full(text: &[u8], mode: SqlMode) -> Option<ParsedDateTime> {
+    match date_time_of_usual_text(text) {
+        Some(value) => {
+            Some(ParsedDateTime { value, truncated: false, has_time: text.len() > 10, fraction_digits: 0, offset_seconds: None })
+        }
+        None => parse_any_datetime(text, mode),
+    }
+}
+
+/// [`parse_datetime_full`], whatever form the text has.
+pub(super) fn parse_any_datetime(text: &[u8], mode: SqlMode) -> Option<ParsedDateTime> {
     let mut scanner = Scanner { rest: text };
     scanner.skip_spaces();
     let (fields, has_time) = fields_of_text(&mut scanner)?;

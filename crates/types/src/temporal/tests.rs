@@ -249,6 +249,21 @@ proptest! {
         prop_assert_eq!(DateTime::from_packed(value.packed()), Some(value));
     }
 
+    /// The form in which values are printed is read by itself; it means what it means as any other. One character changed makes it another form, or another day.
+    #[test]
+    fn the_usual_form_is_one_of_all(seconds in 0..3_652_424 * 86_400i64, is_date: bool, at in 0..19usize, other in prop::sample::select(b"0123456789-:. T".to_vec())) {
+        let mut text = DateTime::from_micros(seconds * 1_000_000).unwrap().to_string().into_bytes();
+        text.truncate(if is_date { 10 } else { 19 });
+        for _ in 0..2 {
+            for mode in [SqlMode::DEFAULT, SqlMode::NONE, SqlMode::ALLOW_INVALID_DATES] {
+                prop_assert_eq!(parse_datetime_full(&text, mode), parse::parse_any_datetime(&text, mode));
+            }
+            if let Some(byte) = text.get_mut(at) {
+                *byte = other;
+            }
+        }
+    }
+
     #[test]
     fn any_text_is_no_panic(text in prop::collection::vec(prop::sample::select(b"0123456789-:. T+a/".to_vec()), 0..30)) {
         let _ = parse_datetime_full(&text, SqlMode::NONE);
