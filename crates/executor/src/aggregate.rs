@@ -397,7 +397,7 @@ impl<'a> Exec<'a> {
                         end -= 1;
                     }
                     out.truncate(end);
-                    self.warn(1260, "Row 1 was cut by GROUP_CONCAT()".to_owned());
+                    self.tell(codes::cut_value_group_concat(1))?;
                 }
                 Value::Bytes(out.into())
             }

@@ -3,9 +3,9 @@
 //! An operator's time is its own and that of what is below it: what its consumer does with the rows is taken out.
 
 use crate::batch::Sink;
+use crate::compared_params::as_compared;
 use crate::context::StatementContext;
 use crate::exec::{Exec, Scratch};
-use crate::odd_number::with_numbers;
 use crate::run::{Flow, Next, Result};
 use env::{Clock, RealClock};
 use planner::explain::{Actual, Actuals};
@@ -123,7 +123,7 @@ pub fn analyze(
     context: &mut dyn StatementContext,
     scratch: &mut Scratch,
 ) -> Result<(Actuals, Result<()>)> {
-    let params = with_numbers(plan, params);
+    let params = as_compared(plan, params, context)?;
     let mut x = Exec::new(plan, &params, session, context, scratch);
     x.analysis = Some(Box::default());
     let result = match &plan.body {

@@ -264,12 +264,8 @@ impl Exec<'_> {
 
     /// x/0 is NULL; with ERROR_FOR_DIVISION_BY_ZERO a warning, or an error where a strict statement changes rows.
     fn division_by_zero(&mut self) -> run::Result<Value> {
-        let mode = self.context.sql_mode();
-        if mode.contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
-            if self.changes_strictly() {
-                return Err(codes::division_by_zero().into());
-            }
-            self.warn(1365, "Division by 0".to_owned());
+        if self.context.sql_mode().contains(SqlMode::ERROR_FOR_DIVISION_BY_ZERO) {
+            self.tell(codes::division_by_zero())?;
         }
         Ok(Value::Null)
     }

@@ -6,6 +6,7 @@ use crate::eval::owned_text;
 use crate::exec::Exec;
 use crate::functions::temporal;
 use crate::run::Result;
+use mysql_error::codes;
 use planner::expr::{CastTo, Expr, ExprKind};
 use types::{ByteString, Charset, Collation, Decimal, Value};
 
@@ -41,6 +42,7 @@ impl Exec<'_> {
             CastTo::Float => self.cast_float(&v, from, to),
             CastTo::Decimal { precision, scale } => self.cast_decimal(&v, from, precision, scale),
             CastTo::Date => match temporal::moment(&v, &from.ty, &*self.context) {
+                Some(at) if temporal::has_refused_zeros(at, self.context.sql_mode()) => Ok(Value::Null),
                 Some(at) => {
                     self.cut_temporal("date", &v)?;
                     Ok(Value::Date(at.date()))
@@ -48,12 +50,14 @@ impl Exec<'_> {
                 None => self.bad_temporal("date", &v),
             },
             CastTo::DateTime { fraction } => match temporal::moment(&v, &from.ty, &*self.context) {
+                Some(at) if temporal::has_refused_zeros(at, self.context.sql_mode()) => Ok(Value::Null),
                 Some(at) => {
                     self.cut_temporal("datetime", &v)?;
                     Ok(Value::DateTime(temporal::round_datetime(at, fraction, self.context.sql_mode())))
                 }
                 None => self.bad_temporal("datetime", &v),
             },
+            CastTo::Moment => Ok(convert::to_datetime(&v, &*self.context).map_or(Value::Null, Value::DateTime)),
             CastTo::Time { fraction } => match convert::to_time(&v, &*self.context) {
                 Some(t) => {
                     self.cut_temporal("time", &v)?;
@@ -137,7 +141,8 @@ impl Exec<'_> {
             return Ok(Value::Decimal(d));
         }
         let max = Decimal::max_value(u32::from(precision), scale);
-        self.warn(1264, "Out of range value for column 'CAST' at row 1".to_owned());
+        let whole = Expr { kind: ExprKind::Cast(Box::new(from.clone()), CastTo::Decimal { precision, scale }), ty: from.ty.clone() };
+        self.tell(codes::warn_data_out_of_range(self.spelled(&whole, || "cast".to_owned()), 1))?;
         Ok(Value::Decimal(if negative { max.negate() } else { max }))
     }
 
@@ -166,7 +171,10 @@ impl Exec<'_> {
             1..=69 => Value::UInt(2000 + n as u64),
             70..=99 => Value::UInt(1900 + n as u64),
             1901..=2155 => Value::UInt(n as u64),
-            _ => Value::Null,
+            _ => {
+                self.truncated("YEAR", n.to_string().as_bytes())?;
+                Value::Null
+            }
         })
     }
 
@@ -218,6 +226,12 @@ impl Exec<'_> {
 fn goes_by_number(to: CastTo) -> bool {
     match to {
         CastTo::Signed | CastTo::Unsigned | CastTo::Double | CastTo::Float | CastTo::Decimal { .. } | CastTo::Year => true,
-        CastTo::Char { .. } | CastTo::Binary { .. } | CastTo::Date | CastTo::DateTime { .. } | CastTo::Time { .. } | CastTo::Json => false,
+        CastTo::Char { .. }
+        | CastTo::Binary { .. }
+        | CastTo::Date
+        | CastTo::DateTime { .. }
+        | CastTo::Moment
+        | CastTo::Time { .. }
+        | CastTo::Json => false,
     }
 }

@@ -379,10 +379,7 @@ impl Exec<'_> {
             ("date", _) => format!("Incorrect datetime value: '{shown}'"),
             _ => format!("Incorrect {kind} value: '{shown}'"),
         };
-        if self.changes_strictly() {
-            return Err(SqlError::with_message(1292, message).into());
-        }
-        self.warn(1292, message);
+        self.tell(SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, message))?;
         Ok(Value::Null)
     }
 

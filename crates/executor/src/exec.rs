@@ -8,6 +8,7 @@ use crate::memory::Memory;
 use crate::run::Result;
 use crate::spill::Kept;
 use engine::{Read, RowBatch, Wait};
+use mysql_error::SqlError;
 use planner::expr::Slot;
 use planner::plan::{Body, Plan};
 use std::rc::Rc;
@@ -272,6 +273,16 @@ impl<'a> Exec<'a> {
     /// Fails when the statement was killed.
     pub fn check_cancel(&self) -> Result<()> {
         if self.context.is_cancelled() { Err(Error::Sql(self.context.cancel_error())) } else { Ok(()) }
+    }
+
+    /// Tells of what MySQL's manual lists under "Strict SQL Mode": an error where a strict statement changes rows, elsewhere a warning.
+    #[cold]
+    pub fn tell(&mut self, error: SqlError) -> Result<()> {
+        if self.changes_strictly() {
+            return Err(error.into());
+        }
+        self.warn(error.code, error.message);
+        Ok(())
     }
 
     /// Adds a warning.

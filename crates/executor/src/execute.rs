@@ -2,10 +2,10 @@
 
 use crate::batch::Block;
 use crate::change::load::LoadLines;
+use crate::compared_params::as_compared;
 use crate::context::{StatementContext, UserVariable};
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
-use crate::odd_number::with_numbers;
 use crate::run::{Flow, Result};
 use crate::short::ShortRun;
 use planner::plan::{Body, OutputColumn, Plan};
@@ -81,7 +81,7 @@ pub fn execute(
     if params.len() < plan.param_count as usize {
         return Err(mysql_error::codes::wrong_arguments("EXECUTE").into());
     }
-    let params = &*with_numbers(plan, params);
+    let params = &*as_compared(plan, params, context)?;
     if let Some(short) = &plan.short
         && let Some(outcome) = crate::short::run(short, ShortRun { plan, params, session, context, scratch, consumer })?
     {
@@ -150,7 +150,7 @@ pub fn evaluate(
     scratch: &mut Scratch,
 ) -> Result<Vec<Value>> {
     let Body::Query(query) = &plan.body else { return Err(internal("not a query")) };
-    let params = with_numbers(plan, params);
+    let params = as_compared(plan, params, context)?;
     let mut x = Exec::new(plan, &params, session, context, scratch);
     let result = query.output.iter().map(|e| x.eval(e)).collect();
     x.finish(scratch);

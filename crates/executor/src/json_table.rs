@@ -216,13 +216,13 @@ impl<'a> Exec<'a> {
             }
             Fault::Cast(error) => error.into(),
             Fault::Store(error) => {
-                self.tell(error.into_warning(WarningLevel::Warning));
+                self.tell_of_column(error.into_warning(WarningLevel::Warning));
                 refused(3669, b"22003", format!("Value is out of range for JSON_TABLE's column '{column}'"))
             }
         }
     }
 
-    fn tell(&mut self, warning: Warning) {
+    fn tell_of_column(&mut self, warning: Warning) {
         match &mut self.hushed {
             Some(told) => *told = true,
             None => self.context.warn(warning),
@@ -237,7 +237,7 @@ impl<'a> Exec<'a> {
         }
         let (stored, warnings) = self.json_stored(Value::Int(i64::from(exists)), column, false);
         if column.ty.kind.is_temporal() {
-            warnings.into_iter().for_each(|warning| self.tell(warning));
+            warnings.into_iter().for_each(|warning| self.tell_of_column(warning));
         }
         Ok(stored.unwrap_or(Value::Null))
     }
@@ -281,7 +281,7 @@ impl<'a> Exec<'a> {
         let (stored, warnings) = self.json_stored(value, column, !lenient);
         for warning in warnings {
             if told || kind.is_temporal() && warning.level == WarningLevel::Note {
-                self.tell(warning);
+                self.tell_of_column(warning);
             }
         }
         Ok(stored.map_err(Fault::Store))

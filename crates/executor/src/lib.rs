@@ -18,6 +18,7 @@ mod batch;
 mod bits;
 mod cast;
 mod change;
+mod compared_params;
 mod computed;
 mod context;
 mod convert;

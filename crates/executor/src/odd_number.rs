@@ -9,32 +9,8 @@ use mysql_error::{SqlError, codes};
 use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::{is_told_once, says_nothing_as_number};
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use types::{Charset, Collation, Decimal, SqlMode, Value};
-
-/// The parameters; those that are texts beside columns of whole numbers or decimals are the numbers that they say.
-#[inline]
-pub fn with_numbers<'p>(plan: &Plan, params: &'p [Value]) -> Cow<'p, [Value]> {
-    match plan.exact_params.iter().any(|(n, _)| matches!(params.get(*n as usize), Some(Value::Bytes(_)))) {
-        true => Cow::Owned(numbers_of(plan, params)),
-        false => Cow::Borrowed(params),
-    }
-}
-
-#[cold]
-fn numbers_of(plan: &Plan, params: &[Value]) -> Vec<Value> {
-    let mut params = params.to_vec();
-    for (n, decimal) in &plan.exact_params {
-        if let Some(param) = params.get_mut(*n as usize)
-            && let Value::Bytes(said) = param
-            && let Some(number) = types::number_operand(said, *decimal)
-        {
-            *param = number;
-        }
-    }
-    params
-}
 
 /// Whether a plan is of an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
 pub fn changes_strictly(plan: &Plan, mode: SqlMode) -> bool {
@@ -99,12 +75,7 @@ impl Exec<'_> {
     #[cold]
     pub fn truncated(&mut self, kind: &str, text: &[u8]) -> Result<()> {
         let shown = String::from_utf8_lossy(text);
-        let error = codes::truncated_wrong_value(kind, &shown);
-        if self.changes_strictly() {
-            return Err(error.into());
-        }
-        self.warn(error.code, error.message);
-        Ok(())
+        self.tell(codes::truncated_wrong_value(kind, &shown))
     }
 
     /// A cast to `length` characters or bytes has cut a text.
@@ -165,11 +136,7 @@ impl Exec<'_> {
         };
         let parsed = Decimal::parse(text);
         if parsed.consumed == 0 && !literal {
-            let error = codes::truncated_wrong_value_for_field("DECIMAL", "0", "", -1);
-            if self.changes_strictly() {
-                return Err(error.into());
-            }
-            self.warn(error.code, error.message);
+            self.tell(codes::truncated_wrong_value_for_field("DECIMAL", "0", "", -1))?;
         }
         let is_held = matches!(of.kind, ExprKind::Slot(_) | ExprKind::UserVariable(_) | ExprKind::Param(_)) && !of.ty.kind.is_blob();
         if literal || is_held || parsed.overflow { self.truncated("DECIMAL", text) } else { Ok(()) }
@@ -192,12 +159,7 @@ impl Exec<'_> {
         if !convert::is_odd_number(v) && !text.trim_ascii().is_empty() {
             return Ok(());
         }
-        let error = codes::truncated_wrong_value_for_field("DOUBLE", String::from_utf8_lossy(text), "", 1);
-        if self.changes_strictly() {
-            return Err(error.into());
-        }
-        self.warn(error.code, error.message);
-        Ok(())
+        self.tell(codes::truncated_wrong_value_for_field("DOUBLE", String::from_utf8_lossy(text), "", 1))
     }
 
     /// Notes a value that is no decimal. An empty string is none, either.

@@ -466,6 +466,7 @@ errors! {
     ER_INNODB_FORCED_RECOVERY = 1881 b"HY000" innodb_forced_recovery() "Operation not allowed when innodb_force_recovery > 0.";
     ER_GET_STACKED_DA_WITHOUT_ACTIVE_HANDLER = 3004 b"0Z002" get_stacked_da_without_active_handler() "GET STACKED DIAGNOSTICS when handler not active";
     ER_FK_DEPTH_EXCEEDED = 3008 b"HY000" fk_depth_exceeded(depth) "Foreign key cascade delete/update exceeds max depth of {depth}.";
+    ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020 b"2201E" invalid_argument_for_logarithm() "Invalid argument for logarithm";
     ER_QUERY_TIMEOUT = 3024 b"HY000" query_timeout() "Query execution was interrupted, maximum statement execution time exceeded";
     ER_AGGREGATE_ORDER_FOR_UNION = 3028 b"HY000" aggregate_order_for_union(position) "Expression #{position} of ORDER BY contains aggregate function and applies to a UNION, EXCEPT or INTERSECT";
     ER_AGGREGATE_ORDER_NON_AGG_QUERY = 3029 b"HY000" aggregate_order_non_agg_query(position) "Expression #{position} of ORDER BY contains aggregate function and applies to the result of a non-aggregated query";

@@ -515,8 +515,8 @@ pub struct Binder<'c> {
     pub limits: Vec<crate::dives::Limited>,
     /// See [`crate::Plan`]'s field.
     pub told_constants: Vec<crate::plan::ToldConstant>,
-    /// See [`crate::plan::Plan::exact_params`].
-    pub exact_params: Vec<(u32, bool)>,
+    /// See [`crate::plan::Plan::taken_as`].
+    pub taken_as: Vec<(u32, crate::plan::TakenAs)>,
     /// What the statement touches.
     pub accesses: crate::accesses::Accesses,
     /// See [`crate::Plan`]'s field.
@@ -583,7 +583,7 @@ impl<'c> Binder<'c> {
             dives: RefCell::default(),
             limits: Vec::new(),
             told_constants: Vec::new(),
-            exact_params: Vec::new(),
+            taken_as: Vec::new(),
             accesses: Default::default(),
             warnings: Vec::new(),
             reads_dictionary: false,

@@ -9,7 +9,7 @@ use crate::func::Func;
 use crate::members::replace;
 use crate::typing::{self, Clash, display_chars, is_string_class};
 use mysql_error::{SqlError, codes};
-use types::{Charset, Collation, ColumnType, Value};
+use types::{Charset, Collation, ColumnType, TypeKind, Value};
 
 /// The character set of an expression's text; `None` when it is none.
 pub(crate) fn charset_of_text(ty: &ColumnType) -> Option<Charset> {
@@ -39,7 +39,15 @@ pub(crate) fn converted(e: Expr, to: Collation) -> Expr {
 
 /// An expression that is stored into a column of a type.
 pub(crate) fn stored(e: Expr, ty: &ColumnType) -> Expr {
+    if ty.kind == TypeKind::Json && is_binary_string(&e.ty) {
+        return Expr { ty: e.ty.clone(), kind: ExprKind::Func(Func::NoDocument, vec![e]) };
+    }
     if is_string_class(&e.ty) && is_string_class(ty) { converted(e, ty.collation) } else { e }
+}
+
+/// Whether values are bytes of no character set.
+fn is_binary_string(ty: &ColumnType) -> bool {
+    ty.kind.is_string() && ty.collation == Collation::Binary
 }
 
 /// The same for several sources.

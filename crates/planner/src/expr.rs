@@ -196,6 +196,8 @@ pub enum CastTo {
     DateTime {
         fraction: u8,
     },
+    /// A date or a moment as a moment to compare by: of zeros it is one, too, whatever the mode.
+    Moment,
     Year,
     /// CHAR with an optional length in characters.
     Char {

@@ -135,6 +135,8 @@ functions! {
         YearOperand "year operand" 1..=1 Special;
         // What a number is compared with a column of dates as.
         MomentOperand "moment operand" 1..=1 Special;
+        // What bytes of no character set are stored as into a column of documents: nothing (3144).
+        NoDocument "no document" 1..=1 Special;
         // What a text is compared with a column of whole numbers as, and with one of decimals.
         WholeOperand "whole operand" 1..=1 Special;
         DecimalOperand "decimal operand" 1..=1 Special;

@@ -83,9 +83,8 @@ pub struct Plan {
     pub told_constants: Vec<ToldConstant>,
     /// Its parameters are literals that were lifted out of the text, not a client's.
     pub lifted: bool,
-    /// Parameters that stand beside a column of whole numbers, or (true) of decimals: texts are taken as such numbers before the plan runs
-    /// ([`types::number_operand`]), so that neighbours that are one DOUBLE stay apart.
-    pub exact_params: Vec<(u32, bool)>,
+    /// Parameters that are compared, and for what their values are taken before the plan runs.
+    pub taken_as: Vec<(u32, TakenAs)>,
     /// User variables that it reads, with the types they had: [`crate::PlanContext::user_variable_type`].
     pub user_variables: Vec<(Box<str>, Option<ColumnType>)>,
     /// What it takes of whose privileges.
@@ -572,6 +571,18 @@ pub struct ToldConstant {
     pub told_as: ToldAs,
     /// It is of a list that may have it more often than the text: lists of about the same length share a plan ([`parser::PADDED_MIN`]).
     pub padded: bool,
+}
+
+/// For what the value of a parameter is taken, as what it is compared with asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenAs {
+    /// Beside a column of whole numbers a text is the number that it says ([`types::number_operand`]), so that neighbours that are one DOUBLE stay apart.
+    Whole,
+    /// The same beside a column of decimals.
+    Decimal,
+    /// Beside a date or a moment a text of a day that its month has not is that day all the same (`2024-02-31`, which is behind all of February), and a number
+    /// the day whose digits it has. Of what a client binds only: a literal that is no date is an error.
+    Moment,
 }
 
 /// What a constant is to be, and how it is told of if it is not.

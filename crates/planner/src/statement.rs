@@ -253,7 +253,7 @@ pub(crate) fn finish(mut b: Binder<'_>, body: Body, columns: Vec<OutputColumn>) 
         user_variables: b.user_variables,
         told_constants: b.told_constants,
         lifted: !b.context.param_types().is_empty(),
-        exact_params: b.exact_params,
+        taken_as: b.taken_as,
         warnings: b.warnings,
         accesses: b.accesses.list,
         safe_updates,

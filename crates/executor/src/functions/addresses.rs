@@ -4,7 +4,7 @@ use super::not_answered;
 use crate::exec::Exec;
 use crate::functions::encoding::hex;
 use crate::run::Result;
-use mysql_error::SqlError;
+use mysql_error::{SqlError, codes};
 use planner::expr::Expr;
 use planner::func::Func;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -26,12 +26,15 @@ impl Exec<'_> {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
                 match short_address(&t) {
                     Some(address) => Ok(Value::UInt(address)),
-                    None => self.no_address(&t),
+                    None => self.wrong_for("string", &args[0], "inet_aton"),
                 }
             }
             F::InetNtoa => {
                 let Some(n) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(u32::try_from(n).map_or(Value::Null, |n| Value::from(std::net::Ipv4Addr::from(n).to_string())))
+                match u32::try_from(n) {
+                    Ok(n) => Ok(Value::from(std::net::Ipv4Addr::from(n).to_string())),
+                    Err(_) => self.wrong_for("integer", &args[0], "inet_ntoa"),
+                }
             }
             F::IsUuid => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
@@ -67,7 +70,11 @@ impl Exec<'_> {
                     return Ok(if is_asked && planner::typing::is_number(&args[0].ty) { Value::FALSE } else { Value::Null });
                 };
                 let is_binary = planner::typing::is_string_class(&args[0].ty) && args[0].ty.collation == types::Collation::Binary;
-                Ok(address(func, &given, is_binary))
+                match (address(func, &given, is_binary), func) {
+                    (Value::Null, F::Inet6Aton) => self.wrong_for("string", &args[0], "inet6_aton"),
+                    (Value::Null, _) => self.wrong_for("string", &args[0], "inet6_ntoa"),
+                    (value, _) => Ok(value),
+                }
             }
             _ => Err(not_answered(func)),
         }
@@ -99,14 +106,11 @@ impl Exec<'_> {
         )
     }
 
-    /// NULL with warning 1411 for a text that INET_ATON cannot read, or the error where a strict statement changes rows.
+    /// NULL for an argument that is none for a function: 1411.
     #[cold]
-    fn no_address(&mut self, text: &[u8]) -> Result<Value> {
-        let message = format!("Incorrect string value: ''{}'' for function inet_aton", String::from_utf8_lossy(text));
-        if self.changes_strictly() {
-            return Err(mysql_error::SqlError::with_message(1411, message).into());
-        }
-        self.warn(1411, message);
+    pub(crate) fn wrong_for(&mut self, kind: &str, argument: &Expr, function: &str) -> Result<Value> {
+        let shown = self.spelled(argument, || "?".to_owned());
+        self.tell(codes::wrong_value_for_type(kind, shown, function))?;
         Ok(Value::Null)
     }
 }

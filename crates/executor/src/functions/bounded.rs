@@ -4,6 +4,7 @@
 use crate::exec::Exec;
 use crate::run::Result;
 use memory::Excess;
+use mysql_error::codes;
 use planner::expr::Expr;
 use types::Value;
 
@@ -149,7 +150,7 @@ impl Exec<'_> {
     #[cold]
     pub(crate) fn too_long(&mut self, function: &str) -> Result<Value> {
         let max = self.context.max_allowed_packet();
-        self.warn(1301, format!("Result of {function}() was larger than max_allowed_packet ({max}) - truncated"));
+        self.tell(codes::warn_allowed_packet_overflowed(function, max))?;
         Ok(Value::Null)
     }
 }

@@ -27,7 +27,10 @@ impl Exec<'_> {
             }
             F::Unhex => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(unhex(&t).map_or(Value::Null, |b| Value::Bytes(b.into())))
+                match unhex(&t) {
+                    Some(bytes) => Ok(Value::Bytes(bytes.into())),
+                    None => self.wrong_for("string", &args[0], "unhex"),
+                }
             }
             F::Ascii => {
                 let Some(t) = self.text_arg(&args[0])? else { return Ok(Value::Null) };

@@ -5,6 +5,7 @@ use crate::context::UserLockCall;
 use crate::convert;
 use crate::exec::Exec;
 use crate::run::Result;
+use mysql_error::codes;
 use planner::expr::Expr;
 use planner::func::Func;
 use types::Value;
@@ -95,7 +96,7 @@ impl Exec<'_> {
     fn benchmark(&mut self, args: &[Expr]) -> Result<Value> {
         let Some(count) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
         if count < 0 {
-            self.warn(1411, format!("Incorrect count value: '{count}' for function benchmark"));
+            self.tell(codes::wrong_value_for_type("count", count, "benchmark"))?;
             return Ok(Value::Null);
         }
         for _ in 0..count {

@@ -48,10 +48,7 @@ impl Exec<'_> {
             Some(Fault::None) => codes::invalid_json_value_for_cast(wanted.word(), e_name(from), 1),
             Some(Fault::OutOfRange) => codes::numeric_json_value_out_of_range(wanted.word(), e_name(from), 1),
         };
-        if self.changes_strictly() {
-            return Err(error.into());
-        }
-        self.warn(error.code, error.message);
+        self.tell(error)?;
         Ok(value)
     }
 }

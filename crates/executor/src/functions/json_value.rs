@@ -115,7 +115,7 @@ impl Exec<'_> {
                 let float = self.double_of(&value)? as f32;
                 float.is_finite().then_some(Value::Float(float))
             }
-            CastTo::Date | CastTo::DateTime { .. } | CastTo::Time { .. } => self.moment_as(&value, target),
+            CastTo::Date | CastTo::DateTime { .. } | CastTo::Moment | CastTo::Time { .. } => self.moment_as(&value, target),
             CastTo::Json | CastTo::Char { .. } | CastTo::Binary { .. } => None,
         }
     }
@@ -199,7 +199,7 @@ fn type_word(target: CastTo) -> &'static str {
         CastTo::Float => "FLOAT",
         CastTo::Date => "DATE",
         CastTo::Time { .. } => "TIME",
-        CastTo::DateTime { .. } => "DATETIME",
+        CastTo::DateTime { .. } | CastTo::Moment => "DATETIME",
         CastTo::Year => "YEAR",
         CastTo::Json => "JSON",
         CastTo::Char { .. } | CastTo::Binary { .. } => "STRING",

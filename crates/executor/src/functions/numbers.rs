@@ -7,6 +7,7 @@ use crate::exec::Exec;
 use crate::locales::{ENGLISH, LOCALES, Locale};
 use crate::run::Result;
 use env::SplitMix64;
+use mysql_error::codes;
 use planner::expr::{ArithOp, Expr, ExprKind};
 use planner::func::Func;
 use planner::typing::has_bits_of_bytes;
@@ -230,7 +231,7 @@ impl Exec<'_> {
     }
 
     fn bad_logarithm(&mut self) -> Result<Value> {
-        self.warn(3020, "Invalid argument for logarithm".to_owned());
+        self.tell(codes::invalid_argument_for_logarithm())?;
         Ok(Value::Null)
     }
 

@@ -47,6 +47,10 @@ impl Exec<'_> {
                 Value::Bytes(bytes) => text_of_bytes(bytes, e.ty.collation.charset()),
                 other => Ok(other),
             },
+            F::NoDocument => match self.eval(&args[0])? {
+                Value::Bytes(_) => Err(codes::invalid_json_charset("binary").into()),
+                other => Ok(other),
+            },
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::MomentOperand => {
                 let number = self.eval(&args[0])?;

@@ -8,7 +8,7 @@ use crate::context::StatementContext;
 use crate::convert::{self, datetime_of_micros, local_time, number};
 use crate::exec::Exec;
 use crate::run::Result;
-use mysql_error::codes;
+use mysql_error::{SqlError, codes};
 use planner::expr::Expr;
 use planner::func::Func;
 use types::{ColumnType, Date, DateTime, Decimal, LocalTime, SqlMode, Time, Timestamp, TypeKind, Value};
@@ -130,6 +130,7 @@ impl Exec<'_> {
             F::DateOf => {
                 let v = self.eval(&args[0])?;
                 match moment(&v, &args[0].ty, &*self.context) {
+                    Some(at) if has_refused_zeros(at, self.context.sql_mode()) => Ok(Value::Null),
                     Some(at) => {
                         self.cut_temporal("date", &v)?;
                         Ok(Value::Date(at.date()))
@@ -141,6 +142,9 @@ impl Exec<'_> {
             F::TimeOf => Ok(self.time_arg(&args[0])?.map_or(Value::Null, Value::Time)),
             F::Timestamp => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
+                if has_refused_zeros(at, self.context.sql_mode()) {
+                    return Ok(Value::Null);
+                }
                 match args.get(1) {
                     None => Ok(Value::DateTime(at)),
                     Some(a) => {
@@ -171,7 +175,7 @@ impl Exec<'_> {
                 let (Some(a), Some(b)) = (self.days_arg(&args[0])?, self.days_arg(&args[1])?) else { return Ok(Value::Null) };
                 Ok(a.to_days().zip(b.to_days()).map_or(Value::Null, |(x, y)| Value::Int(x - y)))
             }
-            F::TimeDiff => self.time_diff(args),
+            F::TimeDiff => self.time_diff(args, e),
             F::AddTime | F::SubTime => self.add_time(args, func == F::SubTime, e),
             F::DateFormat => {
                 let Some(at) = self.datetime_arg(&args[0])? else { return Ok(Value::Null) };
@@ -246,7 +250,10 @@ impl Exec<'_> {
             }
             F::FromDays => {
                 let Some(n) = self.int_arg(&args[0])? else { return Ok(Value::Null) };
-                Ok(Date::from_days(n).filter(|_| n > 0).map_or(Value::Null, Value::Date))
+                match Date::from_days(n).filter(|_| n > 0) {
+                    Some(date) => Ok(Value::Date(date)),
+                    None => self.past_its_range("DATE", e).map(|()| Value::Null),
+                }
             }
             F::MakeDate => {
                 let (Some(year), Some(day)) = (self.int_arg(&args[0])?, self.int_arg(&args[1])?) else { return Ok(Value::Null) };
@@ -268,7 +275,8 @@ impl Exec<'_> {
                     return Ok(Value::Null);
                 }
                 let micros = (h.unsigned_abs().min(1000) * 3600 + m as u64 * 60) as i64 * SECOND + self.whole(s * 1e6) as i64;
-                Ok(Value::Time(Time::from_micros(if h < 0 { -micros } else { micros }).clamp_range()))
+                // MySQL tells it without its sign.
+                self.clamped(if h < 0 { -micros } else { micros }, micros, e.ty.decimals)
             }
             F::SecToTime => {
                 let v = self.eval(&args[0])?;
@@ -347,7 +355,7 @@ impl Exec<'_> {
         }
     }
 
-    fn time_diff(&mut self, args: &[Expr]) -> Result<Value> {
+    fn time_diff(&mut self, args: &[Expr], e: &Expr) -> Result<Value> {
         let (a, b) = (self.eval(&args[0])?, self.eval(&args[1])?);
         if a.is_null() || b.is_null() {
             return Ok(Value::Null);
@@ -376,7 +384,10 @@ impl Exec<'_> {
                 _ => None,
             }
         };
-        Ok(difference.map_or(Value::Null, |d| Value::Time(Time::from_micros(d).clamp_range())))
+        match difference {
+            Some(difference) => self.clamped(difference, difference, e.ty.decimals),
+            None => Ok(Value::Null),
+        }
     }
 
     fn add_time(&mut self, args: &[Expr], subtract: bool, e: &Expr) -> Result<Value> {
@@ -392,15 +403,19 @@ impl Exec<'_> {
         let shift = if subtract { -t.micros() } else { t.micros() };
         let as_text = !e.ty.kind.is_temporal();
         let result = if is_dated(&a) {
-            match convert::to_datetime(&a, &*self.context).and_then(|at| at.add_micros(shift)) {
+            let Some(at) = convert::to_datetime(&a, &*self.context) else { return Ok(Value::Null) };
+            if at.month() == 0 || at.day() == 0 {
+                return Ok(Value::Null);
+            }
+            match at.add_micros(shift) {
                 Some(at) => Value::DateTime(at),
-                None => return self.sum_past_range("DATETIME", e).map(|()| Value::Null),
+                None => return self.past_its_range("DATETIME", e).map(|()| Value::Null),
             }
         } else {
             let Some(x) = convert::to_time(&a, &*self.context) else { return Ok(Value::Null) };
             let sum = Time::from_micros(x.micros().saturating_add(shift));
             if sum != sum.clamp_range() {
-                self.sum_past_range("TIME", e)?;
+                self.past_its_range("TIME", e)?;
                 // A text stops at the end.
                 if !as_text {
                     return Ok(Value::Null);
@@ -422,16 +437,20 @@ impl Exec<'_> {
         }
     }
 
-    /// A sum past the range of its type: warning 6527, or an error where a strict statement changes rows.
+    /// The result of an expression is past the range of its type: 6527.
     #[cold]
-    fn sum_past_range(&mut self, kind: &str, e: &Expr) -> Result<()> {
-        let shown = self.spelled(e, || "addtime".to_owned());
-        let message = format!("{kind} value is out of range in '{shown}'");
-        if self.changes_strictly() {
-            return Err(mysql_error::SqlError { code: 6527, sqlstate: *b"22008", message }.into());
+    fn past_its_range(&mut self, kind: &str, e: &Expr) -> Result<()> {
+        let shown = self.spelled(e, || kind.to_lowercase());
+        self.tell(SqlError { code: 6527, sqlstate: *b"22008", message: format!("{kind} value is out of range in '{shown}'") })
+    }
+
+    /// So many microseconds as a TIME: as much of them as one holds. `decimals`: digits of the fraction that are told of what is too much.
+    fn clamped(&mut self, micros: i64, told: i64, decimals: u8) -> Result<Value> {
+        let time = Time::from_micros(micros).clamp_range();
+        if time.micros() != micros {
+            self.truncated("time", long_time(told, decimals).as_bytes())?;
         }
-        self.warn(6527, message);
-        Ok(())
+        Ok(Value::Time(time))
     }
 
     /// A temporal result of a string operand is a string, with a fraction only when there is one.
@@ -531,10 +550,7 @@ impl Exec<'_> {
     fn not_of_format(&mut self, text: &str, of: TypeKind) -> Result<Value> {
         let kind = if of == TypeKind::Time { "time" } else { "datetime" };
         let message = format!("Incorrect {kind} value: '{text}' for function str_to_date");
-        if self.changes_strictly() {
-            return Err(mysql_error::SqlError::with_message(1411, message).into());
-        }
-        self.warn(1411, message);
+        self.tell(mysql_error::SqlError::with_message(codes::ER_WRONG_VALUE_FOR_TYPE, message))?;
         Ok(Value::Null)
     }
 
@@ -575,6 +591,23 @@ pub fn moment(v: &Value, ty: &ColumnType, context: &dyn StatementContext) -> Opt
         Value::UInt(year) if ty.is_year_column() => Some(DateTime::from_date(Date::from_fields(*year as u16, 1, 1))),
         _ => convert::to_datetime(v, context),
     }
+}
+
+/// Microseconds as a time of any length. Six digits of a fraction are those that somebody may have written: without zeros behind them.
+fn long_time(micros: i64, decimals: u8) -> String {
+    let (seconds, fraction) = (micros.unsigned_abs() / 1_000_000, micros.unsigned_abs() % 1_000_000);
+    let sign = if micros < 0 { "-" } else { "" };
+    let mut text = format!("{sign}{:02}:{:02}:{:02}.{fraction:06}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if decimals < 6 {
+        text.truncate(text.len() - 6 + usize::from(decimals));
+        return text.trim_end_matches('.').to_owned();
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Whether a cast makes NULL of a date in these modes: a zero one, or one of which a part is zero.
+pub(crate) fn has_refused_zeros(at: DateTime, mode: SqlMode) -> bool {
+    (at.month() == 0 || at.day() == 0) && !at.date().is_allowed(mode)
 }
 
 /// The date of a number whose month or day may be zero: 1 is 2000-00-01.

@@ -463,6 +463,14 @@ pub enum IntervalUnit {
     YearMonth,
 }
 
+impl IntervalUnit {
+    /// Whether an amount has several parts, which are read from its text: `'1:30'` MINUTE_SECOND.
+    pub fn has_parts(self) -> bool {
+        use IntervalUnit as U;
+        !matches!(self, U::Microsecond | U::Second | U::Minute | U::Hour | U::Day | U::Week | U::Month | U::Quarter | U::Year)
+    }
+}
+
 impl std::fmt::Display for IntervalUnit {
     /// As SQL writes it, in lower case.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -107,6 +107,7 @@ impl<'c> Binder<'c> {
             CastTo::Date => ColumnType::new(TypeKind::Date),
             CastTo::Time { fraction } => ColumnType::temporal(TypeKind::Time, fraction),
             CastTo::DateTime { fraction } => ColumnType::temporal(TypeKind::DateTime, fraction),
+            CastTo::Moment => ColumnType::temporal(TypeKind::DateTime, 6),
             CastTo::Year => ColumnType::new(TypeKind::Year),
             CastTo::Json => ColumnType::new(TypeKind::Json),
             CastTo::Char { length, collation } => typing::string(length.map_or(chars, u64::from), collation),

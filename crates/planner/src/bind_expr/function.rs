@@ -297,6 +297,7 @@ impl<'c> Binder<'c> {
             Func::AnyValue => typing::unfilled(first),
             Func::YearOperand
             | Func::MomentOperand
+            | Func::NoDocument
             | Func::WholeOperand
             | Func::DecimalOperand
             | Func::TextOfBytes

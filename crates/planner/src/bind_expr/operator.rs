@@ -8,7 +8,7 @@ use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant, 
 use crate::expr::{ArithOp, CastTo, CmpOp, ComparedRows, Expr, ExprKind, ListedRows, SubqueryKind};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace};
-use crate::plan::ToldAs;
+use crate::plan::{TakenAs, ToldAs};
 use crate::typing;
 use mysql_error::codes;
 use parser::ast;
@@ -225,12 +225,23 @@ impl<'c> Binder<'c> {
         let decimal = other.ty.kind == TypeKind::Decimal;
         let exact = matches!(other.kind, ExprKind::Slot(_)) && (decimal || other.ty.kind.is_integer());
         self.note_number_text(&text, other);
-        if let ExprKind::Param(n) = text.kind
+        let bound = match (&text.kind, &written.kind) {
+            (ExprKind::Param(n), ast::ExprKind::Param(_)) => Some(*n),
+            _ => None,
+        };
+        if let Some(n) = bound
+            && typing::class(&other.ty) == typing::Class::DateTime
+            && !self.is_lifted(n)
+        {
+            self.taken_as.push((n, TakenAs::Moment));
+            return text;
+        }
+        if let ExprKind::Param(_) = text.kind
             && exact
         {
             // Whether it is a text may be known only when it runs.
-            if matches!(written.kind, ast::ExprKind::Param(_)) {
-                self.exact_params.push((n, decimal));
+            if let Some(n) = bound {
+                self.taken_as.push((n, if decimal { TakenAs::Decimal } else { TakenAs::Whole }));
                 return text;
             }
             return if text.ty.unsigned { text } else { number_operand(text, decimal) };
@@ -365,7 +376,7 @@ impl<'c> Binder<'c> {
     /// A column of whole numbers in a list of such that stand ready, which may be long: nothing of it is converted, or told of.
     fn in_whole_numbers(&mut self, operand: Expr, list: Vec<Expr>, negated: bool) -> Result<Expr> {
         // As `number_constant` notes them: a client may bind a text.
-        self.exact_params.extend(list.iter().filter_map(|e| if let ExprKind::Param(n) = e.kind { Some((n, false)) } else { None }));
+        self.taken_as.extend(list.iter().filter_map(|e| if let ExprKind::Param(n) = e.kind { Some((n, TakenAs::Whole)) } else { None }));
         let collation = self.collation_for(&[&operand], " IN ")?;
         let ty = bool_type(operand.ty.nullable || list.iter().any(|e| e.ty.nullable));
         Ok(Expr { kind: ExprKind::InList { operand: Box::new(operand), list: list.into(), negated, collation }, ty })

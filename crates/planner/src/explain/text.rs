@@ -1,6 +1,6 @@
 //! Expressions as text, for EXPLAIN: spelled as MySQL prints conditions, with columns by their aliases.
 
-use crate::expr::{Expr, ExprKind, Link, ListedRows, Slot, SubqueryKind};
+use crate::expr::{CastTo, Expr, ExprKind, Link, ListedRows, Slot, SubqueryKind};
 use crate::func::Family;
 use crate::plan::{Aggregate, AggregateKind, Body, InsertSource, Named, Node, Plan, Query, SortKey};
 use crate::window::{Window, WindowCall, WindowFunction};
@@ -27,6 +27,27 @@ struct Column {
     /// The table goes by another name than its own.
     aliased: bool,
     name: Box<str>,
+}
+
+/// The type behind AS.
+fn cast_target(to: CastTo) -> String {
+    let sized = |name: &str, digits: Option<u32>| digits.map_or(name.to_owned(), |digits| format!("{name}({digits})"));
+    let fraction = |digits: u8| (digits > 0).then_some(u32::from(digits));
+    match to {
+        CastTo::Signed => "signed".to_owned(),
+        CastTo::Unsigned => "unsigned".to_owned(),
+        CastTo::Double => "double".to_owned(),
+        CastTo::Float => "float".to_owned(),
+        CastTo::Decimal { precision, scale } => format!("decimal({precision},{scale})"),
+        CastTo::Date => "date".to_owned(),
+        CastTo::Time { fraction: digits } => sized("time", fraction(digits)),
+        CastTo::DateTime { fraction: digits } => sized("datetime", fraction(digits)),
+        CastTo::Moment => "datetime(6)".to_owned(),
+        CastTo::Year => "year".to_owned(),
+        CastTo::Json => "json".to_owned(),
+        CastTo::Char { length, collation } => format!("{} charset {}", sized("char", length), collation.charset().name()),
+        CastTo::Binary { length } => format!("{} charset binary", sized("char", length)),
+    }
 }
 
 impl Names {
@@ -370,8 +391,7 @@ impl Names {
             ExprKind::Cast(a, to) => {
                 out.push_str("cast(");
                 self.write(a, quoted, out);
-                let to = format!("{to:?}").to_lowercase();
-                out.push_str(&format!(" as {})", to.split([' ', '{']).next().unwrap_or("char")));
+                out.push_str(&format!(" as {})", cast_target(*to)));
             }
             ExprKind::DateAdd { date, amount, unit, negated } => {
                 out.push('(');

@@ -48,7 +48,7 @@ pub fn told_apart(e: &Expr, other: &ColumnType) -> Option<Expr> {
         KeyForm::Double => (CastTo::Double, ColumnType::double()),
         // Of texts that are no dates a cast tells in other words than a comparison.
         KeyForm::Temporal if class(&e.ty) != Class::DateTime => return None,
-        KeyForm::Temporal => (CastTo::DateTime { fraction: 6 }, ColumnType::temporal(TypeKind::DateTime, 6)),
+        KeyForm::Temporal => (CastTo::Moment, ColumnType::temporal(TypeKind::DateTime, 6)),
     };
     Some(Expr { kind: ExprKind::Cast(Box::new(e.clone()), to), ty: ColumnType { nullable: e.ty.nullable, ..ty } })
 }
@@ -92,7 +92,7 @@ mod tests {
         check(&text, &int, Some(Some(CastTo::Double)));
         check(&date, &at, Some(None));
         check(&at, &instant, Some(None));
-        check(&instant, &at, Some(Some(CastTo::DateTime { fraction: 6 })));
+        check(&instant, &at, Some(Some(CastTo::Moment)));
         check(&instant, &instant, Some(None));
         check(&text, &date, None);
         check(&ColumnType::new(TypeKind::Time), &int, None);

@@ -19,6 +19,8 @@ enum Source {
     Moment(usize, u8),
     /// The same, where a number that is filled up with zeros, or a floating one, becomes text: of this type.
     Filled(usize, ColumnType),
+    /// The same, where bytes of no character set would become a document: an error.
+    Bytes(usize),
     /// The same, where an ENUM or SET of this type becomes a number: that of its member.
     Member(usize, ColumnType),
     /// The same, an ENUM of this type that becomes another: without a member it stays so.
@@ -152,6 +154,7 @@ impl<'a> RowConverter<'a> {
                         Source::Enum(*at, old.columns[*at].ty.clone())
                     }
                     None if old.columns[*at].ty.kind.stores_numbers() && column.ty.kind == TypeKind::Json => Source::NumberText(*at),
+                    None if is_bytes(&old.columns[*at].ty) && column.ty.kind == TypeKind::Json => Source::Bytes(*at),
                     None => Source::Convert(*at),
                 },
                 None if column.auto_increment => Source::Number,
@@ -214,11 +217,13 @@ impl<'a> RowConverter<'a> {
                 Source::Convert(at)
                 | Source::Enum(at, _)
                 | Source::Recode(at, ..)
+                | Source::Bytes(at)
                 | Source::Moment(at, _)
                 | Source::Filled(at, _)
                 | Source::Member(at, _)
                 | Source::NumberText(at) => {
                     let value = match (read(*at)?, source) {
+                        (Value::Bytes(_), Source::Bytes(_)) => return Err(codes::invalid_json_charset("binary")),
                         (value, Source::Moment(_, digits)) => moment_text(value, *digits, &*self.context),
                         (value, Source::Filled(_, from)) if !value.is_null() => {
                             Value::bytes(executor::text(&value, from, &*self.context).into_owned())
@@ -284,6 +289,11 @@ fn recoded(old: &ColumnType, new: &ColumnType) -> Option<Charset> {
     let (from, to) = (old.collation.charset(), new.collation.charset());
     let mixed = is_text(old) && is_text(new) && (from == Charset::Binary) != (to == Charset::Binary);
     (mixed && !(from.is_utf8_bytes() && to.is_utf8_bytes())).then_some(to)
+}
+
+/// Whether values are bytes of no character set.
+fn is_bytes(ty: &ColumnType) -> bool {
+    ty.kind.is_string() && ty.collation.charset() == Charset::Binary
 }
 
 /// A value for a JSON column, or a document for another one.

@@ -4,7 +4,7 @@ use crate::convert::{self, number};
 use crate::exec::Exec;
 use crate::functions::temporal::{DAY, SECOND, is_dated, moment};
 use crate::run::Result;
-use mysql_error::SqlError;
+use mysql_error::codes;
 use planner::expr::{Expr, Unit};
 use types::{DateTime, Decimal, SqlMode, Time, TypeKind, Value};
 
@@ -140,12 +140,21 @@ impl Exec<'_> {
         if n.is_null() {
             return Ok(n);
         }
-        let n = convert::member_number(&n, &amount.ty).map_or(n, Value::UInt);
-        let Some((months, micros)) = self.interval(&n, amount, unit)? else { return Ok(Value::Null) };
+        // What has a number beside its text is that, but for a unit of several parts.
+        let n = if unit.has_parts() { n } else { convert::member_number(&n, &amount.ty).map_or(n, Value::UInt) };
+        let Some((months, micros)) = self.interval(&n, amount, unit)? else {
+            if unit.has_parts() && !matches!(e.ty.kind, TypeKind::Date | TypeKind::Time) {
+                self.past_its_range("DATETIME", e)?;
+            }
+            return Ok(Value::Null);
+        };
         let (months, micros) = if negated { (months.saturating_neg(), micros.saturating_neg()) } else { (months, micros) };
         if let (Value::Time(t), TypeKind::Time) = (&v, e.ty.kind) {
             let sum = Time::from_micros(t.micros().saturating_add(micros));
-            return if sum == sum.clamp_range() { Ok(Value::Time(sum)) } else { self.past_range("TIME", &v, &n, unit, negated) };
+            return match sum == sum.clamp_range() {
+                true => Ok(Value::Time(sum)),
+                false => self.past_its_range("TIME", e).map(|()| Value::Null),
+            };
         }
         let date_only = match &v {
             Value::Date(_) => true,
@@ -170,9 +179,11 @@ impl Exec<'_> {
         };
         let Some(at) = result else {
             if e.ty.kind == TypeKind::Date {
-                return self.past_range("DATE", &v, &n, unit, negated);
+                return self.past_its_range("DATE", e).map(|()| Value::Null);
             }
-            self.warn(1441, "Datetime function: datetime field overflow".to_owned());
+            if at.month() != 0 && at.day() != 0 {
+                self.tell(codes::datetime_function_overflow("datetime"))?;
+            }
             return Ok(Value::Null);
         };
         let whole_days =
@@ -188,22 +199,6 @@ impl Exec<'_> {
             }
             _ => self.temporal_text(Value::DateTime(at)),
         })
-    }
-
-    /// NULL for a sum past the range of its type, with warning 6527, or an error where a strict statement changes rows.
-    fn past_range(&mut self, kind: &str, v: &Value, n: &Value, unit: Unit, negated: bool) -> Result<Value> {
-        let (mut date, mut amount) = (Vec::new(), Vec::new());
-        convert::append_text(v, 0, &*self.context, &mut date);
-        convert::append_text(n, 0, &*self.context, &mut amount);
-        let (date, amount) = (String::from_utf8_lossy(&date), String::from_utf8_lossy(&amount));
-        let unit = format!("{unit:?}").to_lowercase();
-        let sign = if negated { '-' } else { '+' };
-        let message = format!("{kind} value is out of range in '({kind}'{date}' {sign} interval {amount} {unit})'");
-        if self.changes_strictly() {
-            return Err(SqlError { code: 6527, sqlstate: *b"22008", message }.into());
-        }
-        self.warn(6527, message);
-        Ok(Value::Null)
     }
 
     /// (months, microseconds) of an interval.
@@ -234,7 +229,7 @@ impl Exec<'_> {
         let amount = self.bits_of_operand(n, e)?.cast_signed().checked_mul(factor);
         let amount = if of_months { amount.filter(|m| m.unsigned_abs() < 1_000_000).map(|m| (m, 0)) } else { amount.map(|m| (0, m)) };
         if amount.is_none() {
-            self.warn(1441, "Datetime function: datetime field overflow".to_owned());
+            self.tell(codes::datetime_function_overflow("datetime"))?;
         }
         Ok(amount)
     }
