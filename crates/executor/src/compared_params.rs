@@ -9,25 +9,22 @@ use planner::plan::{Plan, TakenAs};
 use std::borrow::Cow;
 use types::{SqlMode, Value};
 
+/// Whether parameters may be taken for others than they are ([`as_compared`]): seldom.
+#[inline]
+pub fn may_differ(plan: &Plan, params: &[Value]) -> bool {
+    plan.taken_as.iter().any(|(n, taken_as)| match params.get(*n as usize) {
+        Some(Value::Bytes(_)) => true,
+        Some(Value::Int(_) | Value::UInt(_)) => *taken_as == TakenAs::Moment,
+        _ => false,
+    })
+}
+
 /// The parameters, each as what it is compared with asks ([`Plan::taken_as`]). A text that a client binds beside a column of numbers and that is none is told of: 1292.
 ///
 /// # Errors
 /// 1292 where a strict statement changes rows.
-#[inline]
-pub fn as_compared<'p>(plan: &Plan, params: &'p [Value], context: &mut dyn StatementContext) -> Result<Cow<'p, [Value]>> {
-    let may_differ = |(n, taken_as): &(u32, TakenAs)| match params.get(*n as usize) {
-        Some(Value::Bytes(_)) => true,
-        Some(Value::Int(_) | Value::UInt(_)) => *taken_as == TakenAs::Moment,
-        _ => false,
-    };
-    match plan.taken_as.iter().any(may_differ) {
-        true => taken(plan, params, context),
-        false => Ok(Cow::Borrowed(params)),
-    }
-}
-
 #[inline(never)]
-fn taken<'p>(plan: &Plan, params: &'p [Value], context: &mut dyn StatementContext) -> Result<Cow<'p, [Value]>> {
+pub fn as_compared<'p>(plan: &Plan, params: &'p [Value], context: &mut dyn StatementContext) -> Result<Cow<'p, [Value]>> {
     let mut own = Cow::Borrowed(params);
     for (n, taken_as) in &plan.taken_as {
         let at = *n as usize;

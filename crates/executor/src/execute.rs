@@ -2,7 +2,7 @@
 
 use crate::batch::Block;
 use crate::change::load::LoadLines;
-use crate::compared_params::as_compared;
+use crate::compared_params::{as_compared, may_differ};
 use crate::context::{StatementContext, UserVariable};
 use crate::errors::internal;
 use crate::exec::{Exec, Scratch};
@@ -81,7 +81,23 @@ pub fn execute(
     if params.len() < plan.param_count as usize {
         return Err(mysql_error::codes::wrong_arguments("EXECUTE").into());
     }
-    let params = &*as_compared(plan, params, context)?;
+    if may_differ(plan, params) {
+        let params = as_compared(plan, params, context)?;
+        return execute_as(plan, &params, session, context, scratch, consumer);
+    }
+    execute_as(plan, params, session, context, scratch, consumer)
+}
+
+/// Executes a plan with its parameters as they are compared.
+#[inline(always)]
+fn execute_as(
+    plan: &Plan,
+    params: &[Value],
+    session: &mut engine::Session,
+    context: &mut dyn StatementContext,
+    scratch: &mut Scratch,
+    consumer: &mut dyn RowConsumer,
+) -> Result<Outcome> {
     if let Some(short) = &plan.short
         && let Some(outcome) = crate::short::run(short, ShortRun { plan, params, session, context, scratch, consumer })?
     {
