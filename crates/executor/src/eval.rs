@@ -123,8 +123,8 @@ impl Exec<'_> {
         }
         let odd = match (x, y) {
             (Value::Bytes(_), Value::Bytes(_)) => None,
-            (Value::Bytes(_), _) if !is_told_once(a, b) => self.odd_operand(x, a, y, true),
-            (_, Value::Bytes(_)) if !is_told_once(b, a) => self.odd_operand(y, b, x, true),
+            (Value::Bytes(_), _) if !is_told_once(a, b) => self.odd_operand((x, a), (y, b), true),
+            (_, Value::Bytes(_)) if !is_told_once(b, a) => self.odd_operand((y, b), (x, a), true),
             _ => None,
         };
         let holds = compare(x, y, collation, context).map(|order| holds(op, order));

@@ -6,6 +6,7 @@ use crate::convert;
 use crate::exec::Exec;
 use crate::run::Result;
 use mysql_error::{SqlError, codes};
+use planner::explain::Names;
 use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::{is_told_once, says_nothing_as_number};
@@ -173,7 +174,7 @@ impl Exec<'_> {
 
     /// What is wrong with a text, which `of` gave, that is compared with a number or with a date and is none. `alone`: with nothing else, so that a constant may be judged by itself.
     #[inline]
-    pub fn odd_operand(&self, text: &Value, of: &Expr, other: &Value, alone: bool) -> Option<Oddity> {
+    pub fn odd_operand(&self, (text, of): (&Value, &Expr), other: (&Value, &Expr), alone: bool) -> Option<Oddity> {
         match text {
             Value::Bytes(said) => self.oddity(said, of, other, alone),
             _ => None,
@@ -185,8 +186,8 @@ impl Exec<'_> {
     pub fn odd_pair(&self, v: &Value, of_v: &Expr, member: &Value, of_member: &Expr, alone: bool) -> Option<Oddity> {
         match (v, member) {
             (Value::Bytes(_), Value::Bytes(_)) => None,
-            (Value::Bytes(_), _) => self.odd_operand(v, of_v, member, false),
-            _ => self.odd_operand(member, of_member, v, alone),
+            (Value::Bytes(_), _) => self.odd_operand((v, of_v), (member, of_member), false),
+            _ => self.odd_operand((member, of_member), (v, of_v), alone),
         }
     }
 
@@ -215,7 +216,7 @@ impl Exec<'_> {
     }
 
     #[cold]
-    fn oddity(&self, text: &[u8], of: &Expr, other: &Value, alone: bool) -> Option<Oddity> {
+    fn oddity(&self, text: &[u8], of: &Expr, (other, of_other): (&Value, &Expr), alone: bool) -> Option<Oddity> {
         let shown = || String::from_utf8_lossy(text).into_owned();
         match other {
             Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
@@ -236,6 +237,7 @@ impl Exec<'_> {
                 }
                 let cut = types::parse_datetime_full(text, SqlMode::NONE).filter(|parsed| parsed.truncated);
                 let error = match other {
+                    _ if literal && self.changes_strictly() => self.no_moment(&shown(), other, of_other),
                     _ if let Some(cut) = cut
                         && judged == Judged::Leniently =>
                     {
@@ -251,6 +253,18 @@ impl Exec<'_> {
                 Some(Oddity { error, fatal: literal, strict: true, unknown: bound })
             }
             _ => None,
+        }
+    }
+
+    /// A literal that is no date, where a strict statement changes rows: MySQL's words are those of storing it there.
+    fn no_moment(&self, shown: &str, other: &Value, of_other: &Expr) -> SqlError {
+        let kind = if matches!(other, Value::Date(_)) { "date" } else { "datetime" };
+        match of_other.kind {
+            ExprKind::Slot(slot) if let Some(column) = Names::of(self.plan).column(slot) => {
+                let error = codes::truncated_wrong_value_for_field(kind, shown, column, 1);
+                SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, error.message)
+            }
+            _ => codes::truncated_wrong_value(kind, shown),
         }
     }
 

@@ -71,6 +71,11 @@ impl Names {
         names
     }
 
+    /// The column of a table that a slot holds.
+    pub fn column(&self, slot: Slot) -> Option<&str> {
+        self.columns.get(&slot).map(|column| &*column.name)
+    }
+
     /// Adds the names that a node gives, after those below it.
     fn add(&mut self, plan: &Plan, node: &Node) {
         match node {
