@@ -73,14 +73,27 @@ pub fn hexadecimal_number(e: Expr) -> Expr {
 /// What is stored into a column: a hexadecimal literal, an ENUM or a SET is a number to numeric columns, a date that a function has chosen is its text, and the
 /// text of a computed zero has no fraction.
 pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
-    if column.kind.stores_numbers() { as_stored_number(hexadecimal_number(e)) } else { text_in(e, column) }
+    if column.kind.stores_numbers() { as_stored_number(hexadecimal_number(e)) } else { chosen_in(e, column) }
 }
 
 /// The same without literals, for what a query gives.
 pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
     for (e, column) in sources.iter_mut().zip(columns) {
-        replace(e, |e| if column.kind.stores_numbers() { as_stored_number(e) } else { text_in(e, column) });
+        replace(e, |e| if column.kind.stores_numbers() { as_stored_number(e) } else { chosen_in(e, column) });
     }
+}
+
+/// What is stored into a column of no numbers: a member into a BIT is its number, a BIT column into a TEXT or BLOB its bytes (into other strings, and computed, its digits).
+fn chosen_in(e: Expr, column: &ColumnType) -> Expr {
+    if column.kind == TypeKind::Bit && typing::has_members(&e.ty) {
+        return as_stored_number(e);
+    }
+    if e.ty.kind == TypeKind::Bit && column.kind.is_blob() && matches!(e.kind, ExprKind::Slot(_)) {
+        let bytes = u64::from(e.ty.length.div_ceil(8));
+        let ty = ColumnType { nullable: e.ty.nullable, ..typing::string(bytes, Collation::Binary) };
+        return Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Binary { length: None }), ty };
+    }
+    text_in(e, column)
 }
 
 /// What is stored into a column of text: a moment with all the fraction digits of its type, which the value alone does not tell.

@@ -64,13 +64,32 @@ impl StoreContext<'_> {
 
     /// 1366: Incorrect {kind} value.
     fn incorrect(&self, kind: &str, value: &[u8]) -> SqlError {
-        codes::truncated_wrong_value_for_field(kind, String::from_utf8_lossy(value), self.column, self.row)
+        codes::truncated_wrong_value_for_field(kind, shown(value), self.column, self.row)
     }
 
     /// The same text under 1292, for temporal columns.
     fn incorrect_temporal(&self, kind: &str, value: &[u8]) -> SqlError {
         SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, self.incorrect(kind, value).message)
     }
+}
+
+/// A value in a message: bytes that are no text, and zeros, by their digits; so much of it as MySQL shows.
+fn shown(value: &[u8]) -> String {
+    const SHOWN: usize = 128;
+    let mut text = match std::str::from_utf8(value) {
+        Ok(text) if !text.contains('\0') => text.to_owned(),
+        _ => {
+            let escaped = |byte: &u8| match byte {
+                b' '..=b'~' => char::from(*byte).to_string(),
+                other => format!("\\x{other:02X}"),
+            };
+            value.iter().map(escaped).collect()
+        }
+    };
+    if text.len() > SHOWN {
+        text.truncate((0..=SHOWN).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0));
+    }
+    text
 }
 
 /// Converts a value to a column's type. What comes back is exactly what `record` stores: in range, rounded to the scale, padded or cut.

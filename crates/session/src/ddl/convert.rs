@@ -153,7 +153,7 @@ impl<'a> RowConverter<'a> {
                     None if old.columns[*at].ty.kind == TypeKind::Enum && column.ty.kind == TypeKind::Enum => {
                         Source::Enum(*at, old.columns[*at].ty.clone())
                     }
-                    None if old.columns[*at].ty.kind.stores_numbers() && column.ty.kind == TypeKind::Json => Source::NumberText(*at),
+                    None if is_taken_by_text(&old.columns[*at].ty, &column.ty) => Source::NumberText(*at),
                     None if is_bytes(&old.columns[*at].ty) && column.ty.kind == TypeKind::Json => Source::Bytes(*at),
                     None => Source::Convert(*at),
                 },
@@ -234,6 +234,9 @@ impl<'a> RowConverter<'a> {
                             types::text_of(&value, &mut text);
                             Value::bytes(text)
                         }
+                        // Stored from another column, what is behind the point is cut.
+                        (Value::Float(number), Source::Convert(_)) if is_rounded(&column.ty) => Value::Float(number.round_ties_even()),
+                        (Value::Double(number), Source::Convert(_)) if is_rounded(&column.ty) => Value::Double(number.round_ties_even()),
                         (Value::Bytes(text), Source::Recode(_, from, to)) => Value::bytes(executor::to_charset(text.into_vec(), from, *to)),
                         (value, _) => value,
                     };
@@ -289,6 +292,19 @@ fn recoded(old: &ColumnType, new: &ColumnType) -> Option<Charset> {
     let (from, to) = (old.collation.charset(), new.collation.charset());
     let mixed = is_text(old) && is_text(new) && (from == Charset::Binary) != (to == Charset::Binary);
     (mixed && !(from.is_utf8_bytes() && to.is_utf8_bytes())).then_some(to)
+}
+
+/// Whether numbers are taken by their text: into documents, and where one with a fraction is no member.
+fn is_taken_by_text(old: &ColumnType, new: &ColumnType) -> bool {
+    match new.kind {
+        TypeKind::Json => old.kind.stores_numbers(),
+        TypeKind::Enum | TypeKind::Set => matches!(old.kind, TypeKind::Decimal | TypeKind::Float | TypeKind::Double),
+        _ => false,
+    }
+}
+
+fn is_rounded(ty: &ColumnType) -> bool {
+    matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
 }
 
 /// Whether values are bytes of no character set.

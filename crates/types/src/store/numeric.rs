@@ -84,6 +84,15 @@ fn as_integer(value: Value, context: &mut StoreContext<'_>) -> Result<Whole> {
     Ok(Whole { number, is_cut: false })
 }
 
+/// The same for BIT and YEAR: what is behind the point of a double is cut.
+fn cut_to_integer(value: Value, context: &mut StoreContext<'_>) -> Result<Whole> {
+    match value {
+        Value::Float(v) => Ok(Whole { number: v as i128, is_cut: false }),
+        Value::Double(v) => Ok(Whole { number: v as i128, is_cut: false }),
+        other => as_integer(other, context),
+    }
+}
+
 pub(super) fn integer(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
     let whole = as_integer(value, context)?;
     let (least, most) = ty.integer_range().unwrap_or((0, 0));
@@ -201,12 +210,19 @@ pub(super) fn bit(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>)
             let significant = &text[text.iter().take_while(|byte| **byte == 0).count()..];
             (significant.len() <= 8).then(|| significant.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
         }
-        other => u64::try_from(as_integer(other, context)?.number).ok(),
+        Value::Decimal(v) if v.is_negative() => {
+            let error = context.out_of_range();
+            context.fault(error.clone(), error)?;
+            return Ok(Value::UInt(0));
+        }
+        other => u64::try_from(cut_to_integer(other, context)?.number).ok(),
     };
     match number.filter(|number| *number <= most) {
         Some(number) => Ok(Value::UInt(number)),
         None => {
-            let (strict, lax) = (context.too_long(), context.out_of_range());
+            let strict = context.too_long();
+            // As MySQL: under IGNORE it says what the strict mode would have.
+            let lax = if context.mode.is_strict() { strict.clone() } else { context.out_of_range() };
             context.fault(strict, lax)?;
             Ok(Value::UInt(most))
         }
@@ -214,19 +230,24 @@ pub(super) fn bit(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>)
 }
 
 pub(super) fn year(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
-    let digits = match &value {
-        Value::Bytes(text) => text.iter().filter(|byte| byte.is_ascii_digit()).count(),
+    // The string '0' is 2000, the number 0 and the string '0000' are the zero year.
+    let zero = match &value {
+        Value::Bytes(text) if text.len() != 4 && Decimal::parse(text).consumed > 0 => 2000,
         _ => 0,
+    };
+    let is_negative = match &value {
+        Value::Decimal(v) => v.is_negative(),
+        Value::Double(v) => *v < 0.0,
+        Value::Float(v) => *v < 0.0,
+        _ => false,
     };
     let whole = match value {
         Value::DateTime(v) => Whole { number: i128::from(v.year()), is_cut: false },
         Value::Date(v) => Whole { number: i128::from(v.year()), is_cut: false },
-        other => as_integer(other, context)?,
+        other => cut_to_integer(other, context)?,
     };
     let year = match whole.number {
-        // The string '0' is 2000, the number 0 and the string '0000' are the zero year.
-        0 if (1..=2).contains(&digits) => 2000,
-        0 => 0,
+        0 if !is_negative => zero,
         number @ 1..=69 => 2000 + number,
         number @ 70..=99 => 1900 + number,
         number @ 1901..=2155 => number,

@@ -91,9 +91,9 @@ fn number_of(value: &Value) -> Option<u64> {
     match value {
         Value::Int(v) => u64::try_from(*v).ok(),
         Value::UInt(v) => Some(*v),
-        Value::Double(v) if *v >= 0.0 => Some(*v as u64),
-        Value::Float(v) if *v >= 0.0 => Some(*v as u64),
-        Value::Decimal(v) => v.to_u64().ok(),
+        Value::Double(v) if *v > -1.0 => Some(*v as u64),
+        Value::Float(v) if *v > -1.0 => Some(*v as u64),
+        Value::Decimal(v) => v.truncate(0).to_u64().ok(),
         Value::Bytes(text) if !text.is_empty() && text.iter().all(u8::is_ascii_digit) => std::str::from_utf8(text).ok()?.parse().ok(),
         _ => None,
     }

@@ -9,6 +9,9 @@ use mysql_error::{SqlError, codes};
 
 type Result<T> = std::result::Result<T, SqlError>;
 
+/// The greatest time as a number.
+const TIME_NUMBER_MAX: u64 = 8_385_959;
+
 /// How a text or number failed to be a date.
 #[derive(Clone, Copy, PartialEq)]
 enum Failure {
@@ -44,8 +47,10 @@ fn read(value: &Value, context: &StoreContext<'_>) -> std::result::Result<(DateT
         }
         number => {
             let (whole, micros) = number_parts(number).ok_or(Failure::Malformed)?;
-            let (value, _) = datetime_from_number(whole, mode)
-                .ok_or_else(|| failure(datetime_from_number(whole, loose_mode).map(|(value, _)| value)))?;
+            let (value, _) = datetime_from_number(whole, mode).ok_or_else(|| match whole {
+                ..0 => Failure::NotAllowed,
+                _ => failure(datetime_from_number(whole, loose_mode).map(|(value, _)| value)),
+            })?;
             if value == DateTime::ZERO && !Date::ZERO.is_allowed(mode) {
                 return Err(Failure::NotAllowed);
             }
@@ -71,8 +76,23 @@ fn number_parts(value: &Value) -> Option<(i64, i64)> {
     Some((i64::try_from(micros / 1_000_000).ok()?, (micros % 1_000_000) as i64))
 }
 
+fn is_negative(number: &Value) -> bool {
+    match number {
+        Value::Int(v) => *v < 0,
+        Value::Decimal(v) => v.is_negative(),
+        Value::Double(v) => *v < 0.0,
+        Value::Float(v) => *v < 0.0,
+        _ => false,
+    }
+}
+
 fn shown(value: &Value) -> Vec<u8> {
     let mut text = Vec::new();
+    // The message has the digits of a double.
+    if let Value::Float(v) = value {
+        crate::format_double(f64::from(*v), &mut text);
+        return text;
+    }
     text_of(value, &mut text);
     text
 }
@@ -190,7 +210,12 @@ pub(super) fn time(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>
             }
             None => {
                 refuse("time", &value, Failure::NotAllowed, context)?;
-                Time::default()
+                match number_parts(number) {
+                    // Minutes or seconds past 59.
+                    Some((whole, _)) if whole.unsigned_abs() <= TIME_NUMBER_MAX => Time::default(),
+                    _ if is_negative(number) => Time::from_micros(i64::MIN).clamp_range(),
+                    _ => Time::from_micros(i64::MAX).clamp_range(),
+                }
             }
         },
     };

@@ -122,6 +122,10 @@ fn values_are_stored_as_mysql_stores_them() {
     check(ColumnType::new(TypeKind::Year), Value::from("2024x"), "E1265", "2024 W1265");
     check(ColumnType::new(TypeKind::Year), Value::Int(2156), "E1264", "0000 W1264");
     check(ColumnType::new(TypeKind::Year), Value::from("0000"), "0000", "0000");
+    check(ColumnType::new(TypeKind::Year), Value::from("000"), "2000", "2000");
+    check(ColumnType::new(TypeKind::Year), Value::from("[1]"), "E1366", "0000 W1366");
+    check(ColumnType::new(TypeKind::Year), Value::Double(1.5), "2001", "2001");
+    check(ColumnType::new(TypeKind::Year), Value::Double(-0.25), "E1264", "0000 W1264");
     check(ColumnType::new(TypeKind::Date), Value::from("abc"), "E1292", "0000-00-00 W1265");
     check(ColumnType::new(TypeKind::Date), Value::from("2024-01-02x"), "E1292", "2024-01-02 W1265");
     check(ColumnType::new(TypeKind::Date), Value::from("2024-01-02 10:00:00"), "2024-01-02 N1292", "2024-01-02 N1265");
@@ -166,6 +170,9 @@ fn values_are_stored_as_mysql_stores_them() {
     check(ColumnType::new(TypeKind::Time), date("2024-01-02"), "00:00:00", "00:00:00");
     check(ColumnType::new(TypeKind::Time), Value::from(""), "00:00:00", "00:00:00");
     check(ColumnType::new(TypeKind::Time), Value::Int(106099), "E1292", "00:00:00 W1264");
+    check(ColumnType::new(TypeKind::Time), Value::Int(i64::MAX), "E1292", "838:59:59 W1264");
+    check(ColumnType::new(TypeKind::Time), Value::Double(-1e30), "E1292", "-838:59:59 W1264");
+    check(ColumnType::new(TypeKind::Time), Value::UInt(u64::MAX), "E1292", "838:59:59 W1264");
     check(ColumnType::new(TypeKind::Time), decimal("1.5"), "00:00:02", "00:00:02");
     check(ColumnType { decimals: 1, ..ColumnType::new(TypeKind::Time) }, decimal("1.56"), "00:00:01.6", "00:00:01.6");
     check(ColumnType { length: 3, ..ColumnType::new(TypeKind::VarChar) }, Value::from("abcd"), "E1406", "abc W1265");
