@@ -76,10 +76,10 @@ pub fn stored_in(e: Expr, column: &ColumnType) -> Expr {
     if column.kind.stores_numbers() { as_stored_number(hexadecimal_number(e)) } else { chosen_in(e, column) }
 }
 
-/// The same without literals, for what a query gives.
+/// The same of what a query gives.
 pub fn store_chosen(sources: &mut [Expr], columns: &[&ColumnType]) {
     for (e, column) in sources.iter_mut().zip(columns) {
-        replace(e, |e| if column.kind.stores_numbers() { as_stored_number(e) } else { chosen_in(e, column) });
+        replace(e, |e| stored_in(e, column));
     }
 }
 

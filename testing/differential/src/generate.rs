@@ -3,7 +3,7 @@
 use crate::functions::{AGGREGATES, FUNCTIONS, literals, words};
 use crate::node::{MARK, Node, Sort};
 use crate::schema::{COLUMNS, TABLES, value};
-use crate::{collations, json_tables, lateral, parameters, paths, ranges, rollup, sets, using, windows, with, writes};
+use crate::{collations, json_tables, lateral, parameters, paths, ranges, rollup, sets, stores, using, windows, with, writes};
 use env::SplitMix64 as Random;
 
 /// What a statement is about.
@@ -39,11 +39,13 @@ pub enum Kind {
     Writes,
     /// Prepared statements with parameters.
     Parameters,
+    /// Values of each type stored into columns of each other.
+    Stores,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Expressions,
         Kind::Queries,
         Kind::Changes,
@@ -59,6 +61,7 @@ impl Kind {
         Kind::Ranges,
         Kind::Writes,
         Kind::Parameters,
+        Kind::Stores,
     ];
 
     /// The kind of this name.
@@ -84,6 +87,7 @@ impl Kind {
             Kind::Ranges => "ranges",
             Kind::Writes => "writes",
             Kind::Parameters => "parameters",
+            Kind::Stores => "stores",
         }
     }
 }
@@ -133,6 +137,7 @@ impl Generator {
             Kind::Ranges => ranges::query(&mut self.random),
             Kind::Writes => writes::change(&mut self.random),
             Kind::Parameters => parameters::statement(&mut self.random),
+            Kind::Stores => stores::change(&mut self.random),
         }
     }
 

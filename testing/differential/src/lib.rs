@@ -27,6 +27,7 @@ mod rows;
 pub mod schedules;
 mod schema;
 mod sets;
+mod stores;
 mod using;
 mod windows;
 mod with;

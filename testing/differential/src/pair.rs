@@ -3,7 +3,7 @@
 use crate::answer::{self, Answer, Difference};
 use crate::generate::{Generator, Kind};
 use crate::node::Node;
-use crate::{schema, writes};
+use crate::{schema, stores, writes};
 use env::SplitMix64 as Random;
 use harness::Target;
 use mysql::Conn;
@@ -74,6 +74,7 @@ impl Side {
         };
         let answer = match kind {
             Kind::Writes => answer::change(connection, sql, writes::TABLES),
+            Kind::Stores => answer::change(connection, sql, stores::TABLES),
             Kind::Parameters if sql.starts_with("SELECT") => answer::prepared(connection, sql),
             Kind::Changes | Kind::Parameters => answer::change(connection, sql, if sql.contains("t1") { &["t1"] } else { &["t2"] }),
             _ => answer::query(connection, sql),

@@ -1,7 +1,7 @@
 //! The tables that statements are about: one column of each type, with and without an index, and rows that follow from the seed.
 
 use crate::functions::literals;
-use crate::{collations, paths, ranges, rows, using, writes};
+use crate::{collations, paths, ranges, rows, stores, using, writes};
 use env::SplitMix64 as Random;
 
 /// A column: name, kind (see `functions`), type as written.
@@ -58,6 +58,7 @@ pub fn statements(r: &mut Random, factor: usize) -> Vec<String> {
     made.extend(collations::statements(r));
     made.extend(ranges::statements(r));
     made.extend(writes::statements(r));
+    made.extend(stores::statements());
     made
 }
 
