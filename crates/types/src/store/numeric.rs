@@ -94,6 +94,15 @@ fn cut_to_integer(value: Value, context: &mut StoreContext<'_>) -> Result<Whole>
 }
 
 pub(super) fn integer(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>) -> Result<Value> {
+    // Of a decimal the sign counts, though it may round to 0.
+    if let Value::Decimal(v) = &value
+        && ty.unsigned
+        && v.is_negative()
+    {
+        let error = context.out_of_range();
+        context.fault(error.clone(), error)?;
+        return Ok(Value::UInt(0));
+    }
     let whole = as_integer(value, context)?;
     let (least, most) = ty.integer_range().unwrap_or((0, 0));
     if (least..=most).contains(&whole.number) {
@@ -144,12 +153,12 @@ pub(super) fn decimal(value: Value, ty: &ColumnType, context: &mut StoreContext<
     };
     let rounded = number.round(i32::from(ty.decimals));
     lost |= number.scale() > ty.decimals && rounded.compare(&number).is_ne();
-    let negative_unsigned = ty.unsigned && rounded.is_negative();
+    let negative_unsigned = ty.unsigned && number.is_negative();
     if overflow || negative_unsigned || !rounded.fits(ty.length, ty.decimals) {
         let error = context.out_of_range();
         context.fault(error.clone(), error)?;
         let most = Decimal::max_value(ty.length, ty.decimals);
-        return Ok(Value::Decimal(match (rounded.is_negative(), ty.unsigned) {
+        return Ok(Value::Decimal(match (number.is_negative(), ty.unsigned) {
             (true, true) => Decimal::new(0, ty.decimals),
             (true, false) => most.negate(),
             (false, _) => most,

@@ -82,6 +82,13 @@ fn values_are_stored_as_mysql_stores_them() {
     check(ColumnType::new(TypeKind::Int), Value::from("-5 x"), "E1265", "-5 W1265");
     check(ColumnType { unsigned: true, ..ColumnType::new(TypeKind::Int) }, Value::Int(-1), "E1264", "0 W1264");
     check(ColumnType { unsigned: true, ..ColumnType::new(TypeKind::Int) }, Value::from("-1"), "E1264", "0 W1264");
+    let tenths = |tenths: i128| Value::Decimal(Decimal::new(tenths, 1));
+    check(ColumnType { unsigned: true, ..ColumnType::new(TypeKind::Int) }, tenths(-4), "E1264", "0 W1264");
+    check(ColumnType { unsigned: true, ..ColumnType::new(TypeKind::Int) }, tenths(0), "0", "0");
+    check(ColumnType { unsigned: true, ..ColumnType::new(TypeKind::Int) }, Value::Double(-0.4), "0", "0");
+    check(ColumnType { unsigned: true, ..ColumnType::new(TypeKind::Int) }, Value::from("-0.4"), "0", "0");
+    check(ColumnType { unsigned: true, ..ColumnType::decimal(5, 0) }, tenths(-4), "E1264", "0 W1264");
+    check(ColumnType { unsigned: true, ..ColumnType::decimal(5, 0) }, Value::from("-0.4"), "E1264", "0 W1264");
     check(ColumnType::new(TypeKind::TinyInt), Value::Int(300), "E1264", "127 W1264");
     check(ColumnType::new(TypeKind::Int), date("2024-01-02"), "20240102", "20240102");
     check(ColumnType::new(TypeKind::Int), datetime("2024-01-02 03:04:05"), "E1264", "2147483647 W1264");
