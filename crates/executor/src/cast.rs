@@ -41,14 +41,7 @@ impl Exec<'_> {
             }
             CastTo::Float => self.cast_float(&v, from, to),
             CastTo::Decimal { precision, scale } => self.cast_decimal(&v, from, precision, scale),
-            CastTo::Date => match temporal::moment(&v, &from.ty, &*self.context) {
-                Some(at) if temporal::has_refused_zeros(at, self.context.sql_mode()) => Ok(Value::Null),
-                Some(at) => {
-                    self.cut_temporal("date", &v)?;
-                    Ok(Value::Date(at.date()))
-                }
-                None => self.bad_temporal("date", &v),
-            },
+            CastTo::Date => self.cast_date(&v, from),
             CastTo::DateTime { fraction } => match temporal::moment(&v, &from.ty, &*self.context) {
                 Some(at) if temporal::has_refused_zeros(at, self.context.sql_mode()) => Ok(Value::Null),
                 Some(at) => {
@@ -69,6 +62,18 @@ impl Exec<'_> {
             CastTo::Char { length, collation } => self.cast_char(v, from, length, collation),
             CastTo::Binary { length } => self.cast_binary(v, from, length),
             CastTo::Json => Err(internal("a cast to JSON")),
+        }
+    }
+
+    /// The day of a value that is not NULL: of CAST, and of DATE().
+    pub(crate) fn cast_date(&mut self, v: &Value, from: &Expr) -> Result<Value> {
+        match temporal::moment(v, &from.ty, &*self.context) {
+            Some(at) if temporal::has_refused_zeros(at, self.context.sql_mode()) => Ok(Value::Null),
+            Some(at) => {
+                self.cut_temporal("date", v)?;
+                Ok(Value::Date(at.date()))
+            }
+            None => self.bad_temporal("date", v),
         }
     }
 

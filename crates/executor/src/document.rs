@@ -10,7 +10,7 @@ use mysql_error::{SqlError, codes};
 use planner::expr::{Expr, ExprKind, SubqueryKind};
 use planner::func::{Func, Returns, lookup};
 use std::cmp::Ordering;
-use types::{ByteString, Collation, ColumnType, SqlMode, TypeKind, Value};
+use types::{ByteString, ColumnType, SqlMode, TypeKind, Value};
 
 /// Appends the text of a stored document; of a damaged one what could be read.
 pub fn append_json_text(document: &[u8], out: &mut Vec<u8>) {
@@ -86,9 +86,7 @@ pub fn to_tree(value: &Value, e: &Expr, context: &dyn StatementContext) -> Resul
             let bytes = (e.ty.length as usize).div_ceil(8).clamp(1, 8);
             Json::Opaque(16, v.to_be_bytes()[8 - bytes..].to_vec())
         }
-        Value::Bytes(bytes) if e.ty.kind.is_string() && e.ty.collation == Collation::Binary => {
-            Json::Opaque(opaque_type(&e.ty), bytes.to_vec())
-        }
+        Value::Bytes(bytes) if e.ty.is_bytes() => Json::Opaque(opaque_type(&e.ty), bytes.to_vec()),
         // A computed zero has no digits of its type ([`planner::members::bare_zero`]).
         Value::Decimal(d) if d.is_zero() && matches!(e.kind, ExprKind::Func(Func::BareZero, _)) => Json::Decimal(d.clone()),
         Value::Decimal(d) if e.ty.kind == TypeKind::Decimal => Json::Decimal(d.rescale(e.ty.decimals).unwrap_or_else(|| d.clone())),

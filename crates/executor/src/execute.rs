@@ -81,23 +81,14 @@ pub fn execute(
     if params.len() < plan.param_count as usize {
         return Err(mysql_error::codes::wrong_arguments("EXECUTE").into());
     }
-    if may_differ(plan, params) {
-        let params = as_compared(plan, params, context)?;
-        return execute_as(plan, &params, session, context, scratch, consumer);
-    }
-    execute_as(plan, params, session, context, scratch, consumer)
-}
-
-/// Executes a plan with its parameters as they are compared.
-#[inline(always)]
-fn execute_as(
-    plan: &Plan,
-    params: &[Value],
-    session: &mut engine::Session,
-    context: &mut dyn StatementContext,
-    scratch: &mut Scratch,
-    consumer: &mut dyn RowConsumer,
-) -> Result<Outcome> {
+    let compared;
+    let params = match may_differ(plan, params) {
+        true => {
+            compared = as_compared(plan, params, context)?;
+            &compared
+        }
+        false => params,
+    };
     if let Some(short) = &plan.short
         && let Some(outcome) = crate::short::run(short, ShortRun { plan, params, session, context, scratch, consumer })?
     {

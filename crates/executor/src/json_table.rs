@@ -19,7 +19,7 @@ use planner::expr::ExprKind;
 use planner::json_table::{Column, Instead, JsonTableNode, Level, Rule};
 use planner::typing;
 use std::rc::Rc;
-use types::{Collation, Decimal, LocalTime, StoreContext, TypeKind, Value};
+use types::{Decimal, LocalTime, StoreContext, TypeKind, Value};
 
 /// Whole numbers of a double that are told apart.
 const INTEGER_MAX: f64 = 9.2e18;
@@ -88,9 +88,7 @@ impl<'a> Exec<'a> {
             Value::Null if matches!(e.kind, ExprKind::Param(_)) => Err(wrong_type()),
             Value::Null => Ok(None),
             Value::Json(document) => Ok(Some(Rc::from(&document[..]))),
-            Value::Bytes(_) if e.ty.kind.is_string() && e.ty.collation == Collation::Binary => {
-                Err(codes::invalid_json_charset("binary").into())
-            }
+            Value::Bytes(_) if e.ty.is_bytes() => Err(codes::invalid_json_charset("binary").into()),
             Value::Bytes(text) => {
                 if let Some((known, document)) = &self.json_tables[at].1.parsed
                     && *known == text

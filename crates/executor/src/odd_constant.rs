@@ -92,6 +92,10 @@ fn odd_moment(value: &Value, ty: &ColumnType, column: &str, context: &dyn Statem
 #[cold]
 fn cut_moment(text: &[u8], ty: &ColumnType, column: &str) -> Option<SqlError> {
     let kind = if ty.kind == TypeKind::Date { "date" } else { "datetime" };
-    let error = codes::truncated_wrong_value_for_field(kind, String::from_utf8_lossy(text), column, 1);
-    Some(SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, error.message))
+    Some(no_moment_for(kind, &String::from_utf8_lossy(text), column))
+}
+
+/// 1292 in the words of storing a text into a column of dates or moments.
+pub(crate) fn no_moment_for(kind: &str, shown: &str, column: &str) -> SqlError {
+    SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, codes::truncated_wrong_value_for_field(kind, shown, column, 1).message)
 }

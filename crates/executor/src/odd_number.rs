@@ -4,6 +4,7 @@
 
 use crate::convert;
 use crate::exec::Exec;
+use crate::odd_constant::no_moment_for;
 use crate::run::Result;
 use mysql_error::{SqlError, codes};
 use planner::explain::Names;
@@ -260,10 +261,7 @@ impl Exec<'_> {
     fn no_moment(&self, shown: &str, other: &Value, of_other: &Expr) -> SqlError {
         let kind = if matches!(other, Value::Date(_)) { "date" } else { "datetime" };
         match of_other.kind {
-            ExprKind::Slot(slot) if let Some(column) = Names::of(self.plan).column(slot) => {
-                let error = codes::truncated_wrong_value_for_field(kind, shown, column, 1);
-                SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, error.message)
-            }
+            ExprKind::Slot(slot) if let Some(column) = Names::of(self.plan).column(slot) => no_moment_for(kind, shown, column),
             _ => codes::truncated_wrong_value(kind, shown),
         }
     }

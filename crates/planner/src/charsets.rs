@@ -39,15 +39,10 @@ pub(crate) fn converted(e: Expr, to: Collation) -> Expr {
 
 /// An expression that is stored into a column of a type.
 pub(crate) fn stored(e: Expr, ty: &ColumnType) -> Expr {
-    if ty.kind == TypeKind::Json && is_binary_string(&e.ty) {
+    if ty.kind == TypeKind::Json && e.ty.is_bytes() {
         return Expr { ty: e.ty.clone(), kind: ExprKind::Func(Func::NoDocument, vec![e]) };
     }
     if is_string_class(&e.ty) && is_string_class(ty) { converted(e, ty.collation) } else { e }
-}
-
-/// Whether values are bytes of no character set.
-fn is_binary_string(ty: &ColumnType) -> bool {
-    ty.kind.is_string() && ty.collation == Collation::Binary
 }
 
 /// The same for several sources.

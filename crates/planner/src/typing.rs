@@ -30,7 +30,7 @@ pub enum Class {
 /// Whether bit operations take an expression by its bytes: a binary string, but not a hexadecimal or bit literal, which is a number there.
 pub fn has_bits_of_bytes(e: &Expr) -> bool {
     let literal = e.ty.unsigned && matches!(e.kind, ExprKind::Literal(_));
-    e.ty.kind.is_string() && e.ty.collation == Collation::Binary && !literal
+    e.ty.is_bytes() && !literal
 }
 
 /// The number that a hexadecimal or bit literal is.

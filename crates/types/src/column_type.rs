@@ -225,6 +225,11 @@ pub struct ColumnType {
 }
 
 impl ColumnType {
+    /// Whether values are strings of bytes, of no character set: of such a column, or computed.
+    pub fn is_bytes(&self) -> bool {
+        self.kind.is_string() && self.collation == Collation::Binary
+    }
+
     /// A nullable type of a kind with its default attributes.
     pub fn new(kind: TypeKind) -> Self {
         let (length, decimals) = match kind {

@@ -54,6 +54,14 @@ impl StoreContext<'_> {
         codes::warn_data_out_of_range(self.column, self.row)
     }
 
+    /// A negative decimal, though it may round to 0, where there are no negative numbers: 0.
+    #[cold]
+    fn no_sign(&mut self) -> Result<Value, SqlError> {
+        let error = self.out_of_range();
+        self.fault(error.clone(), error)?;
+        Ok(Value::UInt(0))
+    }
+
     fn truncated(&self) -> SqlError {
         codes::data_truncated(self.column, self.row)
     }
@@ -70,6 +78,16 @@ impl StoreContext<'_> {
     /// The same text under 1292, for temporal columns.
     fn incorrect_temporal(&self, kind: &str, value: &[u8]) -> SqlError {
         SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, self.incorrect(kind, value).message)
+    }
+}
+
+fn is_negative(number: &Value) -> bool {
+    match number {
+        Value::Int(v) => *v < 0,
+        Value::Decimal(v) => v.is_negative(),
+        Value::Double(v) => *v < 0.0,
+        Value::Float(v) => *v < 0.0,
+        _ => false,
     }
 }
 

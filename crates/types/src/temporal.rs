@@ -11,11 +11,11 @@ mod zone;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use parse::date_time_of_usual_text;
 pub use parse::{
     ParsedDateTime, ParsedTime, datetime_from_number, moment_operand, parse_datetime, parse_datetime_full, parse_time, parse_time_full,
     time_from_number,
 };
+pub(crate) use parse::{TIME_NUMBER_MAX, date_time_of_usual_text};
 pub use zone::{LocalTime, TimeZone, Utc, ZoneChange};
 
 /// A calendar date, packed as `year << 9 | month << 5 | day`; month and day may be 0. `0000-00-00` is zero.

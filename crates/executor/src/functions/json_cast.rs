@@ -1,6 +1,6 @@
 //! Casts to JSON, and of documents to numbers and moments.
 
-use super::json_functions::{e_name, is_binary, is_member};
+use super::json_functions::{e_name, is_member};
 use crate::document::{self, to_tree, value_of};
 use crate::document_cast::{Fault, Wanted, value_as};
 use crate::exec::{Exec, IndexCast};
@@ -16,7 +16,7 @@ impl Exec<'_> {
         match v {
             Value::Json(_) => Ok(v),
             // A member is a text of its own, not that of a document.
-            Value::Bytes(text) if !is_binary(from) && !is_member(from) => match document::parse(&text)? {
+            Value::Bytes(text) if !from.ty.is_bytes() && !is_member(from) => match document::parse(&text)? {
                 Ok(tree) => value_of(&tree),
                 Err((message, at)) => Err(codes::invalid_json_text_in_param(1, "cast_as_json", message, at).into()),
             },

@@ -77,7 +77,7 @@ impl Exec<'_> {
                     _ if is_member(&args[0]) => Value::FALSE,
                     Value::Null => Value::Null,
                     Value::Json(_) => Value::TRUE,
-                    Value::Bytes(text) if !is_binary(&args[0]) => Value::bool(document::parse(text)?.is_ok()),
+                    Value::Bytes(text) if !args[0].ty.is_bytes() => Value::bool(document::parse(text)?.is_ok()),
                     _ => Value::FALSE,
                 })
             }
@@ -118,7 +118,7 @@ impl Exec<'_> {
         match value {
             Value::Null => Ok(None),
             Value::Json(document) => Ok(Some(document)),
-            Value::Bytes(_) if is_binary(&args[at]) => Err(codes::invalid_json_charset("binary").into()),
+            Value::Bytes(_) if args[at].ty.is_bytes() => Err(codes::invalid_json_charset("binary").into()),
             Value::Bytes(text) => match document::parse(&text)? {
                 Ok(tree) => Ok(Some(json::encode(&tree)?.into())),
                 Err((message, position)) => Err(codes::invalid_json_text_in_param(at + 1, func.name(), message, position).into()),
@@ -130,7 +130,7 @@ impl Exec<'_> {
     /// An argument that is a path; `None` for NULL.
     pub(super) fn path_arg(&mut self, e: &Expr) -> Result<Option<Path>> {
         let Some(text) = self.text_arg(e)? else { return Ok(None) };
-        if is_binary(e) {
+        if e.ty.is_bytes() {
             return Err(codes::invalid_json_charset("binary").into());
         }
         match Path::parse(&text) {
@@ -151,7 +151,7 @@ impl Exec<'_> {
         let mut members = Vec::with_capacity(args.len() / 2);
         for pair in args.chunks_exact(2) {
             let Some(name) = self.text_arg(&pair[0])? else { return Err(codes::json_document_null_key().into()) };
-            if is_binary(&pair[0]) {
+            if pair[0].ty.is_bytes() {
                 return Err(codes::invalid_json_charset("binary").into());
             }
             members.push((String::from_utf8_lossy(&name).into_owned(), self.tree_arg(&pair[1])?));
@@ -204,7 +204,7 @@ impl Exec<'_> {
     fn json_quote(&mut self, e: &Expr) -> Result<Value> {
         match self.eval(e)? {
             Value::Null => Ok(Value::Null),
-            Value::Bytes(_) if is_binary(e) => Err(codes::invalid_json_charset("binary").into()),
+            Value::Bytes(_) if e.ty.is_bytes() => Err(codes::invalid_json_charset("binary").into()),
             Value::Bytes(text) => {
                 let mut out = Vec::with_capacity(text.len() + 2);
                 json::append_quoted(&text.to_text(), &mut out);
@@ -414,11 +414,6 @@ impl Exec<'_> {
 /// Whether an expression is an ENUM or SET column, whose texts are never those of documents. (What functions choose of them is text, as in MySQL.)
 pub(super) fn is_member(e: &Expr) -> bool {
     planner::typing::has_members(&e.ty) && matches!(e.kind, ExprKind::Slot(_))
-}
-
-/// Whether an argument is a string of bytes, not of characters.
-pub(super) fn is_binary(e: &Expr) -> bool {
-    e.ty.kind.is_string() && e.ty.collation == Collation::Binary
 }
 
 /// What messages call an operand: the binder has said it, or it is a function's name.

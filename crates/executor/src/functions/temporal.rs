@@ -129,15 +129,7 @@ impl Exec<'_> {
             }
             F::DateOf => {
                 let v = self.eval(&args[0])?;
-                match moment(&v, &args[0].ty, &*self.context) {
-                    Some(at) if has_refused_zeros(at, self.context.sql_mode()) => Ok(Value::Null),
-                    Some(at) => {
-                        self.cut_temporal("date", &v)?;
-                        Ok(Value::Date(at.date()))
-                    }
-                    None if v.is_null() => Ok(v),
-                    None => self.bad_temporal("date", &v),
-                }
+                if v.is_null() { Ok(v) } else { self.cast_date(&v, &args[0]) }
             }
             F::TimeOf => Ok(self.time_arg(&args[0])?.map_or(Value::Null, Value::Time)),
             F::Timestamp => {

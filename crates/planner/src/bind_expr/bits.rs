@@ -56,7 +56,7 @@ impl<'c> Binder<'c> {
         match &e.kind {
             ExprKind::Literal(Value::Null) => true,
             ExprKind::Param(n) if !self.is_lifted(*n) => e.ty.kind == TypeKind::Null || e.ty.kind.is_string(),
-            _ => e.ty.kind.is_string() && e.ty.collation == Collation::Binary,
+            _ => e.ty.is_bytes(),
         }
     }
 }

@@ -36,8 +36,7 @@ impl<'c> Binder<'c> {
 
     /// Bytes beside a document are a document of bytes, which no text and no number equals.
     pub(super) fn bytes_as_document(&mut self, e: Expr) -> Expr {
-        let is_bytes =
-            e.ty.kind == TypeKind::Bit || e.ty.kind.is_string() && e.ty.kind != TypeKind::Json && e.ty.collation == Collation::Binary;
+        let is_bytes = e.ty.kind == TypeKind::Bit || e.ty.is_bytes();
         if is_bytes { self.cast_to(e, CastTo::Json) } else { e }
     }
 

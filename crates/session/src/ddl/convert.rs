@@ -154,7 +154,7 @@ impl<'a> RowConverter<'a> {
                         Source::Enum(*at, old.columns[*at].ty.clone())
                     }
                     None if is_taken_by_text(&old.columns[*at].ty, &column.ty) => Source::NumberText(*at),
-                    None if is_bytes(&old.columns[*at].ty) && column.ty.kind == TypeKind::Json => Source::Bytes(*at),
+                    None if old.columns[*at].ty.is_bytes() && column.ty.kind == TypeKind::Json => Source::Bytes(*at),
                     None => Source::Convert(*at),
                 },
                 None if column.auto_increment => Source::Number,
@@ -305,11 +305,6 @@ fn is_taken_by_text(old: &ColumnType, new: &ColumnType) -> bool {
 
 fn is_rounded(ty: &ColumnType) -> bool {
     matches!(ty.kind, TypeKind::Year | TypeKind::Bit)
-}
-
-/// Whether values are bytes of no character set.
-fn is_bytes(ty: &ColumnType) -> bool {
-    ty.kind.is_string() && ty.collation.charset() == Charset::Binary
 }
 
 /// A value for a JSON column, or a document for another one.

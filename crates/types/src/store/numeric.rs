@@ -1,6 +1,6 @@
 //! Storing into integers, DECIMAL, FLOAT, DOUBLE, BIT, YEAR.
 
-use super::{StoreContext, text_of};
+use super::{StoreContext, is_negative, text_of};
 use crate::{ColumnType, DECIMALS_NOT_FIXED, Decimal, TypeKind, Value, parse_double};
 use mysql_error::SqlError;
 
@@ -99,9 +99,7 @@ pub(super) fn integer(value: Value, ty: &ColumnType, context: &mut StoreContext<
         && ty.unsigned
         && v.is_negative()
     {
-        let error = context.out_of_range();
-        context.fault(error.clone(), error)?;
-        return Ok(Value::UInt(0));
+        return context.no_sign();
     }
     let whole = as_integer(value, context)?;
     let (least, most) = ty.integer_range().unwrap_or((0, 0));
@@ -219,11 +217,7 @@ pub(super) fn bit(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>)
             let significant = &text[text.iter().take_while(|byte| **byte == 0).count()..];
             (significant.len() <= 8).then(|| significant.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte)))
         }
-        Value::Decimal(v) if v.is_negative() => {
-            let error = context.out_of_range();
-            context.fault(error.clone(), error)?;
-            return Ok(Value::UInt(0));
-        }
+        Value::Decimal(v) if v.is_negative() => return context.no_sign(),
         other => u64::try_from(cut_to_integer(other, context)?.number).ok(),
     };
     match number.filter(|number| *number <= most) {
@@ -244,12 +238,7 @@ pub(super) fn year(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>
         Value::Bytes(text) if text.len() != 4 && Decimal::parse(text).consumed > 0 => 2000,
         _ => 0,
     };
-    let is_negative = match &value {
-        Value::Decimal(v) => v.is_negative(),
-        Value::Double(v) => *v < 0.0,
-        Value::Float(v) => *v < 0.0,
-        _ => false,
-    };
+    let is_negative = is_negative(&value);
     let whole = match value {
         Value::DateTime(v) => Whole { number: i128::from(v.year()), is_cut: false },
         Value::Date(v) => Whole { number: i128::from(v.year()), is_cut: false },

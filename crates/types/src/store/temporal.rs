@@ -1,6 +1,6 @@
 //! Storing into DATE, TIME, DATETIME, TIMESTAMP.
 
-use super::{StoreContext, text_of};
+use super::{StoreContext, is_negative, text_of};
 use crate::{
     ColumnType, Date, DateTime, Decimal, SqlMode, Time, Timestamp, TypeKind, Value, datetime_from_number, parse_datetime_full,
     parse_time_full, time_from_number,
@@ -8,9 +8,6 @@ use crate::{
 use mysql_error::{SqlError, codes};
 
 type Result<T> = std::result::Result<T, SqlError>;
-
-/// The greatest time as a number.
-const TIME_NUMBER_MAX: u64 = 8_385_959;
 
 /// How a text or number failed to be a date.
 #[derive(Clone, Copy, PartialEq)]
@@ -74,16 +71,6 @@ fn number_parts(value: &Value) -> Option<(i64, i64)> {
     };
     let (micros, _) = decimal.round(6).rescale(6)?.as_i128()?;
     Some((i64::try_from(micros / 1_000_000).ok()?, (micros % 1_000_000) as i64))
-}
-
-fn is_negative(number: &Value) -> bool {
-    match number {
-        Value::Int(v) => *v < 0,
-        Value::Decimal(v) => v.is_negative(),
-        Value::Double(v) => *v < 0.0,
-        Value::Float(v) => *v < 0.0,
-        _ => false,
-    }
 }
 
 fn shown(value: &Value) -> Vec<u8> {
@@ -212,7 +199,7 @@ pub(super) fn time(value: Value, ty: &ColumnType, context: &mut StoreContext<'_>
                 refuse("time", &value, Failure::NotAllowed, context)?;
                 match number_parts(number) {
                     // Minutes or seconds past 59.
-                    Some((whole, _)) if whole.unsigned_abs() <= TIME_NUMBER_MAX => Time::default(),
+                    Some((whole, _)) if whole.unsigned_abs() <= crate::temporal::TIME_NUMBER_MAX => Time::default(),
                     _ if is_negative(number) => Time::from_micros(i64::MIN).clamp_range(),
                     _ => Time::from_micros(i64::MAX).clamp_range(),
                 }

@@ -359,10 +359,13 @@ pub fn moment_operand(number: &Value) -> Option<DateTime> {
     if has_time { at.add_micros(micros as i64) } else { Some(at) }
 }
 
+/// The greatest time as a number.
+pub(crate) const TIME_NUMBER_MAX: u64 = 8_385_959;
+
 /// The time of a number hhmmss; a number of a date with time gives its time. The flag tells that it was past the range.
 pub fn time_from_number(number: i64) -> Option<(Time, bool)> {
     let magnitude = number.unsigned_abs();
-    if magnitude > 8_385_959 {
+    if magnitude > TIME_NUMBER_MAX {
         if number >= 10_000_000_000 {
             return datetime_from_number(number, SqlMode::NONE).map(|(value, _)| (value.time(), false));
         }
