@@ -218,9 +218,14 @@ impl<'a> Exec<'a> {
     }
 
     /// Adds a value.
-    pub(crate) fn add_value(&mut self, a: &Aggregate, acc: &mut Accumulator, v: Value) -> Result<()> {
+    pub(crate) fn add_value(&mut self, a: &Aggregate, acc: &mut Accumulator, mut v: Value) -> Result<()> {
         if v.is_null() {
             return Ok(());
+        }
+        if let (Sum::Doubles { .. } | Sum::Nothing, Value::Bytes(text), true) = (&acc.value, &v, is_sum_of_different(a)) {
+            // Texts are the same where their numbers are.
+            self.demand_addend(&v, &a.args[0], true)?;
+            v = Value::Double(types::parse_double_prefix(text));
         }
         if let Some(seen) = &mut acc.seen {
             let mut buffer = Vec::new();
@@ -451,4 +456,9 @@ pub(crate) fn add_number(sum: &mut Sum, n: Number) -> Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// SUM or AVG of different values.
+fn is_sum_of_different(a: &Aggregate) -> bool {
+    a.distinct && matches!(a.kind, AggregateKind::Sum | AggregateKind::Avg)
 }

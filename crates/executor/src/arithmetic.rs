@@ -67,9 +67,11 @@ fn other(op: ArithOp, a: &Value, b: &Value, ty: &ColumnType, context: &dyn State
         return Err(Fault::NotANumber);
     }
     let (Some(x), Some(y)) = (number(a, context), number(b, context)) else { return Ok(Value::Null) };
-    let (Number::Int(_) | Number::UInt(_), Number::Int(_) | Number::UInt(_)) = (&x, &y) else {
+    let whole = |n: &Number| matches!(n, Number::Int(_) | Number::UInt(_));
+    // A moment whose fraction is zero is a decimal, too, where its type has digits for one.
+    if ty.kind == TypeKind::Decimal || !whole(&x) || !whole(&y) {
         return wide(op, &x, &y, ty);
-    };
+    }
     let widened = |n: &Number| match n {
         Number::Int(i) => i128::from(*i),
         Number::UInt(u) => i128::from(*u),

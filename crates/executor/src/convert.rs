@@ -427,7 +427,7 @@ pub fn compare(a: &Value, b: &Value, collation: Collation, context: &dyn Stateme
             x.packed().cmp(&y.packed())
         }
         (V::Bytes(_), V::Date(_) | V::DateTime(_) | V::Timestamp(_) | V::Time(_)) => compare(b, a, collation, context)?.reverse(),
-        (V::Time(x), V::Bytes(text)) => match types::parse_time(text) {
+        (V::Time(x), V::Bytes(text)) => match types::time_operand(text) {
             Some(y) => x.micros().cmp(&y.micros()),
             None => as_strings(a, b, collation, context),
         },
@@ -504,6 +504,14 @@ pub fn limit_value(v: &Value) -> Result<u64> {
             None => Err(mysql_error::codes::wrong_arguments("LIMIT").into()),
         },
         _ => Err(mysql_error::codes::wrong_arguments("LIMIT").into()),
+    }
+}
+
+/// A text as messages show it: bytes that are no text, and control characters, by their digits.
+pub fn shown_text(text: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(text) {
+        Ok(shown) if !shown.bytes().any(|b| b.is_ascii_control() && !b.is_ascii_whitespace()) => Cow::Borrowed(shown),
+        _ => Cow::Owned(shown_bytes(text)),
     }
 }
 

@@ -373,7 +373,7 @@ impl Exec<'_> {
     pub fn bad_temporal(&mut self, kind: &str, v: &Value) -> Result<Value> {
         let mut shown = Vec::new();
         convert::append_text(v, 0, &*self.context, &mut shown);
-        let shown = String::from_utf8_lossy(&shown);
+        let shown = convert::shown_text(&shown);
         let message = match (kind, v) {
             ("time", _) | ("date", Value::Bytes(_)) => format!("Truncated incorrect {kind} value: '{shown}'"),
             ("date", _) => format!("Incorrect datetime value: '{shown}'"),

@@ -27,11 +27,17 @@ pub fn odd_constants(plan: &Plan, params: &[Value], context: &dyn StatementConte
             _ => value_now(&told.value, params, context).map(Cow::Owned),
         };
         let Some(value) = value else { continue };
+        let strict = changes_strictly(plan, context.sql_mode());
         if let Some(error) = odd(&value, &told.told_as, context, &mut warnings) {
-            if changes_strictly(plan, context.sql_mode()) {
+            if strict {
                 return Err(error);
             }
             warnings.push(error.into());
+        }
+        if let (Value::Bytes(text), ToldAs::Moment(ty, column)) = (&*value, &told.told_as)
+            && is_no_moment(text, ty, context.sql_mode())
+        {
+            return Err(no_moment(text, ty, column, strict));
         }
     }
     Ok(warnings)
@@ -49,11 +55,17 @@ fn odd(value: &Value, told_as: &ToldAs, context: &dyn StatementContext, notes: &
         ToldAs::Number(kind) => match value {
             // An empty text is no decimal, and the number 0 as a double.
             Value::Bytes(shown) if convert::is_odd_number(value) || *kind == "DECIMAL" && shown.trim_ascii().is_empty() => {
-                Some(codes::truncated_wrong_value(kind, String::from_utf8_lossy(shown)))
+                Some(codes::truncated_wrong_value(kind, convert::shown_text(shown)))
             }
             _ => None,
         },
-        ToldAs::Moment(ty, column) => odd_moment(value, ty, column, context, notes),
+        ToldAs::Year => match value {
+            Value::Bytes(text) if convert::is_odd_number(value) && !text.first().is_some_and(u8::is_ascii_digit) => {
+                Some(codes::truncated_wrong_value("DOUBLE", convert::shown_text(text)))
+            }
+            _ => None,
+        },
+        ToldAs::Moment(ty, column) | ToldAs::MomentBound(ty, column) => odd_moment(value, ty, column, context, notes),
         ToldAs::ListedMoment(ty) => odd_moment(value, ty, "", context, &mut Vec::new()).map(|_| {
             let mut shown = Vec::new();
             convert::append_text(value, 0, context, &mut shown);
@@ -66,12 +78,41 @@ fn odd(value: &Value, told_as: &ToldAs, context: &dyn StatementContext, notes: &
     }
 }
 
-/// What is wrong with a text beside a column of dates or times that is one with something behind it, or a number: what storing it there would say. Zero is a number, and
-/// the thirtieth of February is compared as such.
+/// Whether a literal beside a column of dates is none at all: that fails every statement, whether or not a row is met.
+fn is_no_moment(text: &[u8], ty: &ColumnType, mode: SqlMode) -> bool {
+    ty.kind.has_date() && types::parse_datetime(text, mode).is_none()
+}
+
+#[cold]
+fn no_moment(text: &[u8], ty: &ColumnType, column: &str, strict: bool) -> SqlError {
+    let shown = convert::shown_text(text);
+    let kind = if ty.kind == TypeKind::Date { "date" } else { "datetime" };
+    match (strict, column) {
+        (true, "") => codes::truncated_wrong_value(kind, shown),
+        (true, column) => no_moment_for(kind, &shown, column),
+        (false, _) => wrong_moment(ty.kind, &shown),
+    }
+}
+
+/// 1525 of a literal beside dates or moments.
+pub(crate) fn wrong_moment(kind: TypeKind, shown: &str) -> SqlError {
+    let kind = match kind {
+        TypeKind::Date => "DATE",
+        TypeKind::DateTime => "DATETIME",
+        _ => "TIMESTAMP",
+    };
+    codes::wrong_value(kind, shown)
+}
+
+/// What is wrong with a text beside a column of dates or times that is one with something behind it, a text beside one of times that is none, or a number: what storing it
+/// there would say. Zero is a number, and the thirtieth of February is compared as such.
 fn odd_moment(value: &Value, ty: &ColumnType, column: &str, context: &dyn StatementContext, notes: &mut Vec<Warning>) -> Option<SqlError> {
     if let Value::Bytes(text) = value {
-        // What is none at all is told of where it is compared.
-        let is_cut = types::parse_datetime_full(text, SqlMode::NONE).is_some_and(|parsed| parsed.truncated);
+        if ty.kind == TypeKind::Time {
+            let is_odd = !text.is_empty() && types::time_operand(text).is_none();
+            return is_odd.then(|| no_moment_for("time", &convert::shown_text(text), column));
+        }
+        let is_cut = !column.is_empty() && types::parse_datetime_full(text, SqlMode::NONE).is_some_and(|parsed| parsed.truncated);
         return if is_cut { cut_moment(text, ty, column) } else { None };
     }
     if value.is_null() || convert::truth(value) == Some(false) {
@@ -92,7 +133,7 @@ fn odd_moment(value: &Value, ty: &ColumnType, column: &str, context: &dyn Statem
 #[cold]
 fn cut_moment(text: &[u8], ty: &ColumnType, column: &str) -> Option<SqlError> {
     let kind = if ty.kind == TypeKind::Date { "date" } else { "datetime" };
-    Some(no_moment_for(kind, &String::from_utf8_lossy(text), column))
+    Some(no_moment_for(kind, &convert::shown_text(text), column))
 }
 
 /// 1292 in the words of storing a text into a column of dates or moments.

@@ -4,7 +4,7 @@
 
 use crate::convert;
 use crate::exec::Exec;
-use crate::odd_constant::no_moment_for;
+use crate::odd_constant::{no_moment_for, wrong_moment};
 use crate::run::Result;
 use mysql_error::{SqlError, codes};
 use planner::explain::Names;
@@ -12,7 +12,7 @@ use planner::expr::{Expr, ExprKind};
 use planner::plan::{Body, Plan};
 use planner::typing::{is_told_once, says_nothing_as_number};
 use std::cmp::Ordering;
-use types::{Charset, Collation, Decimal, SqlMode, Value};
+use types::{Charset, Collation, Decimal, SqlMode, TypeKind, Value};
 
 /// Whether a plan is of an INSERT, UPDATE or DELETE in strict mode without IGNORE: what is a warning elsewhere fails it, wherever in the statement.
 pub fn changes_strictly(plan: &Plan, mode: SqlMode) -> bool {
@@ -76,7 +76,7 @@ impl Exec<'_> {
     /// A text was cut to be a number of this kind.
     #[cold]
     pub fn truncated(&mut self, kind: &str, text: &[u8]) -> Result<()> {
-        let shown = String::from_utf8_lossy(text);
+        let shown = convert::shown_text(text);
         self.tell(codes::truncated_wrong_value(kind, &shown))
     }
 
@@ -161,7 +161,7 @@ impl Exec<'_> {
         if !convert::is_odd_number(v) && !text.trim_ascii().is_empty() {
             return Ok(());
         }
-        self.tell(codes::truncated_wrong_value_for_field("DOUBLE", String::from_utf8_lossy(text), "", 1))
+        self.tell(codes::truncated_wrong_value_for_field("DOUBLE", convert::shown_text(text), "", 1))
     }
 
     /// Notes a value that is no decimal. An empty string is none, either.
@@ -218,7 +218,7 @@ impl Exec<'_> {
 
     #[cold]
     fn oddity(&self, text: &[u8], of: &Expr, (other, of_other): (&Value, &Expr), alone: bool) -> Option<Oddity> {
-        let shown = || String::from_utf8_lossy(text).into_owned();
+        let shown = || convert::shown_text(text).into_owned();
         match other {
             Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_) => {
                 let odd = convert::is_odd_number(&Value::from(text)) && !says_nothing_as_number(of);
@@ -244,10 +244,10 @@ impl Exec<'_> {
                     {
                         codes::truncated_wrong_value(if cut.has_time { "datetime" } else { "date" }, shown())
                     }
-                    Value::Date(_) if literal => codes::wrong_value("DATE", shown()),
+                    Value::Date(_) if literal => wrong_moment(TypeKind::Date, &shown()),
                     Value::Date(_) => codes::truncated_wrong_value("date", shown()),
-                    Value::DateTime(_) if literal => codes::wrong_value("DATETIME", shown()),
-                    _ if literal => codes::wrong_value("TIMESTAMP", shown()),
+                    Value::DateTime(_) if literal => wrong_moment(TypeKind::DateTime, &shown()),
+                    _ if literal => wrong_moment(TypeKind::Timestamp, &shown()),
                     _ => SqlError::with_message(codes::ER_TRUNCATED_WRONG_VALUE, format!("Incorrect datetime value: '{}'", shown())),
                 };
                 let bound = judged == Judged::AsParameter;
@@ -312,6 +312,12 @@ impl Exec<'_> {
         match (v, end) {
             (Value::Bytes(_), Value::Bytes(_)) => Ok(()),
             (_, Value::Bytes(_)) if is_told_once(of_end, of) => Ok(()),
+            (Value::Date(_) | Value::DateTime(_) | Value::Timestamp(_), Value::Bytes(text)) if of_end.is_constant() => {
+                let odd = self.odd_pair(v, of, end, of_end, false);
+                let named = |odd: Oddity| Oddity { error: self.no_moment(&convert::shown_text(text), v, of), ..odd };
+                let odd = odd.map(named);
+                self.tell_odd(odd).map(drop)
+            }
             _ => self.note_pair(v, of, end, of_end),
         }
     }

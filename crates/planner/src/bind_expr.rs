@@ -162,8 +162,8 @@ impl<'c> Binder<'c> {
                 let collation = self.collation_for(&[&operand, &low, &high], "between")?;
                 charsets::under(collation, [&mut operand, &mut low, &mut high]);
                 let null = operand.ty.nullable || low.ty.nullable || high.ty.nullable;
-                self.note_moment_number(&low, &operand, expr);
-                self.note_moment_number(&high, &operand, expr);
+                self.note_moment_bound(&low, &operand, expr);
+                self.note_moment_bound(&high, &operand, expr);
                 let (low, high) = (temporal_constant(low, &operand), temporal_constant(high, &operand));
                 let told = self.told_constants.len();
                 let low = self.number_constant(low, low_written, &operand);
@@ -235,11 +235,11 @@ impl<'c> Binder<'c> {
                 let operand = self.expr(expr)?;
                 let collation = Collation::from_name(collation).ok_or_else(|| codes::unknown_collation(collation))?;
                 charsets::check_collate(&operand, collation, self.connection_collation())?;
-                let ty = if typing::is_string_class(&operand.ty) {
-                    ColumnType { collation, ..operand.ty.clone() }
-                } else {
-                    ColumnType { nullable: operand.ty.nullable, ..typing::string(u64::from(typing::display_chars(&operand.ty)), collation) }
+                let text = match operand.ty.kind {
+                    TypeKind::Json => ColumnType { collation, ..ColumnType::new(TypeKind::LongText) },
+                    _ => typing::string(u64::from(typing::display_chars(&operand.ty)), collation),
                 };
+                let ty = ColumnType { nullable: operand.ty.nullable, ..text };
                 Expr { kind: ExprKind::Collate(Box::new(operand), collation), ty }
             }
             A::DateAdd { expr, amount, unit, subtract } => self.date_add(expr, amount, unit, subtract)?,

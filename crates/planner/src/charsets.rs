@@ -126,6 +126,7 @@ pub(crate) fn check_collate(operand: &Expr, collation: Collation, connection: Co
         ExprKind::Literal(Value::Null) => Charset::Binary,
         _ => match charset_of_text(&operand.ty) {
             Some(charset) => charset,
+            None if operand.ty.kind == TypeKind::Bit => Charset::Binary,
             // Numbers and dates become text of whatever is wished.
             None if operand.ty.kind != types::TypeKind::Null => return Ok(()),
             // A value that is not known yet comes as text of the connection.
@@ -268,6 +269,39 @@ pub(crate) fn decides(func: Func, at: usize) -> bool {
         | F::Space
         | F::TimeFormat => false,
         _ => true,
+    }
+}
+
+/// Whether a function takes its argument at this place for a string, so that of a BIT it takes the bytes: what is made of them is bytes.
+pub(crate) fn takes_string(func: Func, at: usize) -> bool {
+    use Func as F;
+    match func {
+        F::Concat | F::ConcatWs | F::LTrim | F::Lower | F::Quote | F::RTrim | F::Replace | F::Reverse | F::Soundex | F::Trim | F::Upper => {
+            true
+        }
+        F::Elt | F::ExportSet | F::Insert | F::LPad | F::Left | F::MakeSet | F::RPad => decides(func, at),
+        F::RegexpReplace | F::RegexpSubstr | F::Repeat | F::Right | F::Substring | F::SubstringIndex => decides(func, at),
+        F::Instr | F::Locate | F::RegexpInstr | F::RegexpLike => at < 2,
+        F::StatementDigest | F::StatementDigestText => true,
+        _ => false,
+    }
+}
+
+/// A BIT as the bytes that it is where a string is asked for; anything else as it is.
+pub(crate) fn bits_as_bytes(e: Expr) -> Expr {
+    if e.ty.kind != TypeKind::Bit {
+        return e;
+    }
+    let ty = ColumnType { nullable: e.ty.nullable, ..typing::string(u64::from(e.ty.length), Collation::Binary) };
+    Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Binary { length: None }), ty }
+}
+
+/// The same of values of which one is chosen, if others are no numbers.
+pub(crate) fn bits_beside_text<'e>(values: impl Iterator<Item = &'e mut Expr>) {
+    let mut values: Vec<&mut Expr> = values.collect();
+    if values.iter().any(|e| e.ty.kind == TypeKind::Bit) && values.iter().any(|e| !typing::is_number(&e.ty) && e.ty.kind != TypeKind::Null)
+    {
+        values.iter_mut().for_each(|e| replace(e, bits_as_bytes));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Makes conditions: comparisons, conjunctions, negation.
 
-use crate::expr::{CmpOp, Expr, ExprKind, SubqueryKind};
+use crate::expr::{CastTo, CmpOp, Expr, ExprKind, SubqueryKind};
 use crate::func::Func;
-use crate::typing::{is_number, is_string_class};
+use crate::typing::{self, is_number, is_string_class};
 use crate::widths;
 use types::{Collation, ColumnType, SqlMode, TypeKind, Value};
 
@@ -74,10 +74,15 @@ pub fn temporal_constant(constant: Expr, other: &Expr) -> Expr {
             _ => constant,
         };
     }
-    let ExprKind::Literal(Value::Bytes(bytes)) = &constant.kind else { return constant };
     if !matches!(other.kind, ExprKind::Slot(_)) {
         return constant;
     }
+    if other.ty.kind == TypeKind::Time && constant.ty.kind.has_date() && constant.is_settled() {
+        let decimals = constant.ty.decimals;
+        let ty = ColumnType { nullable: constant.ty.nullable, ..ColumnType::temporal(TypeKind::Time, decimals) };
+        return Expr { kind: ExprKind::Cast(Box::new(constant), CastTo::Time { fraction: decimals }), ty };
+    }
+    let ExprKind::Literal(Value::Bytes(bytes)) = &constant.kind else { return constant };
     match other.ty.kind {
         TypeKind::Date | TypeKind::DateTime => match types::parse_datetime(bytes, SqlMode::NONE) {
             Some(at) if other.ty.kind == TypeKind::Date && at.micros_of_day() == 0 => {
@@ -97,6 +102,22 @@ pub fn temporal_subquery(value: Expr, other: &Expr) -> Expr {
     }
     let is_year = other.ty.is_year_column() && matches!(other.kind, ExprKind::Slot(_));
     if is_year && may_be_year(&value.ty) { operand(Func::YearOperand, value) } else { value }
+}
+
+/// What is compared with what rows have, as MySQL: a YEAR beside a date as the moment at which that year begins, a TIME beside a text as the text that it is
+/// shown as. (Beside a constant the constant becomes a year or a time.)
+pub fn beside_rows(e: Expr, other: &Expr, collation: Collation) -> Expr {
+    let is_constant = other.is_settled() || matches!(other.kind, ExprKind::Func(Func::YearOperand, _));
+    let nullable = e.ty.nullable;
+    if e.ty.is_year_column() && other.ty.kind.has_date() && !is_constant {
+        let ty = ColumnType { nullable, ..ColumnType::temporal(TypeKind::DateTime, 0) };
+        Expr { kind: ExprKind::Func(Func::YearMoment, vec![e]), ty }
+    } else if e.ty.kind == TypeKind::Time && is_string_class(&other.ty) && other.ty.kind != TypeKind::Json && !is_constant {
+        let ty = ColumnType { nullable, ..typing::string(u64::from(typing::display_chars(&e.ty)), collation) };
+        Expr { kind: ExprKind::Cast(Box::new(e), CastTo::Char { length: None, collation }), ty }
+    } else {
+        e
+    }
 }
 
 /// A constant that becomes what the function makes of it when it is asked.

@@ -133,6 +133,8 @@ functions! {
     Operands {
         // What a constant is compared with a YEAR column as.
         YearOperand "year operand" 1..=1 Special;
+        // What a YEAR is compared with the dates of rows as.
+        YearMoment "year moment" 1..=1 Special;
         // What a number is compared with a column of dates as.
         MomentOperand "moment operand" 1..=1 Special;
         // What bytes of no character set are stored as into a column of documents: nothing (3144).

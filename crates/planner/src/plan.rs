@@ -590,8 +590,12 @@ pub enum TakenAs {
 pub enum ToldAs {
     /// A text a number, which MySQL calls so.
     Number(&'static str),
-    /// A number a value of the column beside it, of this type and name.
+    /// A text that is to begin with a year.
+    Year,
+    /// A number or a text a value of the column beside it, of this type and name; without a name a text a date or moment beside one that is computed.
     Moment(ColumnType, Box<str>),
+    /// The same of an end of a range, where a text that is none at all fails nothing.
+    MomentBound(ColumnType, Box<str>),
     /// The same of one among several.
     ListedMoment(ColumnType),
 }

@@ -79,11 +79,13 @@ fn is_whole_column(e: &Expr) -> bool {
 /// beside a number that rows have.
 pub fn is_told_once(text: &Expr, other: &Expr) -> bool {
     let text = match &text.kind {
-        ExprKind::Func(Func::WholeOperand | Func::DecimalOperand, of) if matches!(of[0].kind, ExprKind::Param(_)) => &of[0],
+        ExprKind::Func(Func::WholeOperand | Func::DecimalOperand | Func::YearOperand, of) if matches!(of[0].kind, ExprKind::Param(_)) => {
+            &of[0]
+        }
         _ => text,
     };
     let constant = matches!(text.kind, ExprKind::Literal(types::Value::Bytes(_)) | ExprKind::Param(_)) && is_string_class(&text.ty);
-    let number = is_number(&other.ty) && !matches!(other.ty.kind, TypeKind::Year | TypeKind::Bit);
+    let number = is_number(&other.ty) && other.ty.kind != TypeKind::Bit;
     constant && !text.ty.unsigned && number && !other.is_constant()
 }
 
@@ -246,11 +248,15 @@ pub fn display_chars(ty: &ColumnType) -> u32 {
             let lengths = ty.member_list().iter().map(|m| m.to_text().chars().count() as u32);
             if ty.kind == TypeKind::Enum { lengths.max().unwrap_or(1) } else { lengths.map(|l| l + 1).sum::<u32>().max(1) }
         }
-        TypeKind::TinyText | TypeKind::Text | TypeKind::MediumText | TypeKind::LongText => {
-            ty.length / ty.collation.charset().bytes_per_char_max()
-        }
+        // As MySQL, which counts each byte of a TEXT for a character: what REPLACE() makes of it may be longer.
         _ => ty.length,
     }
+}
+
+/// Bytes that a value's text takes at most.
+pub fn display_bytes(ty: &ColumnType) -> u32 {
+    let per_char = if is_string_class(ty) && !ty.kind.is_blob() { ty.collation.charset().bytes_per_char_max() } else { 1 };
+    display_chars(ty).saturating_mul(per_char)
 }
 
 /// A character string type: VARCHAR up to 65535/4 characters, else TEXT.
@@ -339,7 +345,8 @@ fn pair(a: &ColumnType, b: &ColumnType) -> ColumnType {
                 };
                 ColumnType { collation, ..ColumnType::new(kind) }
             } else {
-                string(u64::from(display_chars(a).max(display_chars(b))), collation)
+                let width = if collation == Collation::Binary { display_bytes } else { display_chars };
+                string(u64::from(width(a).max(width(b))), collation)
             }
         }
     };

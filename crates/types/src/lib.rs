@@ -48,6 +48,6 @@ pub use store::{
 };
 pub use temporal::{
     Date, DateTime, LocalTime, ParsedDateTime, ParsedTime, Time, TimeZone, Timestamp, Utc, ZoneChange, datetime_from_number,
-    moment_operand, parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number,
+    moment_operand, parse_datetime, parse_datetime_full, parse_time, parse_time_full, time_from_number, time_operand,
 };
 pub use value::Value;

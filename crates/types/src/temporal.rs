@@ -13,7 +13,7 @@ mod tests;
 
 pub use parse::{
     ParsedDateTime, ParsedTime, datetime_from_number, moment_operand, parse_datetime, parse_datetime_full, parse_time, parse_time_full,
-    time_from_number,
+    time_from_number, time_operand,
 };
 pub(crate) use parse::{TIME_NUMBER_MAX, date_time_of_usual_text};
 pub use zone::{LocalTime, TimeZone, Utc, ZoneChange};

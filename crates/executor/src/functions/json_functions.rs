@@ -7,6 +7,7 @@ use json::{Edit, Json, Leg, Object, Path, View};
 use mysql_error::{SqlError, codes};
 use planner::expr::{Expr, ExprKind};
 use planner::func::Func;
+use planner::typing;
 use std::collections::HashSet;
 use types::{ByteString, Collation, Value};
 
@@ -75,6 +76,8 @@ impl Exec<'_> {
                 let value = self.eval(&args[0])?;
                 Ok(match &value {
                     _ if is_member(&args[0]) => Value::FALSE,
+                    // A number is none, whatever it is.
+                    Value::Null if typing::is_number(&args[0].ty) || args[0].ty.kind.is_temporal() => Value::FALSE,
                     Value::Null => Value::Null,
                     Value::Json(_) => Value::TRUE,
                     Value::Bytes(text) if !args[0].ty.is_bytes() => Value::bool(document::parse(text)?.is_ok()),

@@ -51,6 +51,13 @@ impl Exec<'_> {
                 Value::Bytes(_) => Err(codes::invalid_json_charset("binary").into()),
                 other => Ok(other),
             },
+            F::YearMoment => Ok(match self.eval(&args[0])? {
+                Value::UInt(year) => {
+                    let year = u16::try_from(year).unwrap_or(0);
+                    Value::DateTime(types::DateTime::from_date(types::Date::from_fields(year, 0, 0)))
+                }
+                other => other,
+            }),
             F::YearOperand => Ok(types::year_operand(self.eval(&args[0])?)),
             F::MomentOperand => {
                 let number = self.eval(&args[0])?;

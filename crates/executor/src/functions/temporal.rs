@@ -388,13 +388,17 @@ impl Exec<'_> {
             return Ok(a);
         }
         let no_day = matches!(&a, Value::Bytes(text) if says_no_day(text));
-        if no_day || !is_dated(&a) && convert::to_time(&a, &*self.context).is_none() {
+        // A number that is no time may be a day.
+        let no_time = |a: &Value, context| convert::to_time(a, context).is_none();
+        let is_number = !matches!(a, Value::Bytes(_));
+        let dated = is_dated(&a) || is_number && no_time(&a, &*self.context) && convert::to_datetime(&a, &*self.context).is_some();
+        if no_day || !dated && no_time(&a, &*self.context) {
             return self.bad_temporal("datetime", &a);
         }
         let Some(t) = self.time_arg(&args[1])? else { return Ok(Value::Null) };
         let shift = if subtract { -t.micros() } else { t.micros() };
         let as_text = !e.ty.kind.is_temporal();
-        let result = if is_dated(&a) {
+        let result = if dated {
             let Some(at) = convert::to_datetime(&a, &*self.context) else { return Ok(Value::Null) };
             if at.month() == 0 || at.day() == 0 {
                 return Ok(Value::Null);

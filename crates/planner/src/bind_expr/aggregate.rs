@@ -5,7 +5,7 @@ use crate::binder::{Binder, Result};
 use crate::charsets;
 use crate::expr::{Expr, ExprKind};
 use crate::func::Func;
-use crate::members::{bare_zero, is_computed, member_number, sorting};
+use crate::members::{bare_zero, is_computed, member_number, replace, sorting};
 use crate::plan::{Aggregate, AggregateKind, SortKey};
 use crate::typing;
 use crate::widths;
@@ -109,6 +109,7 @@ impl<'c> Binder<'c> {
             AggregateKind::Avg => typing::avg(&first, self.context.div_precision_increment()),
             AggregateKind::Min | AggregateKind::Max | AggregateKind::AnyValue => ColumnType { nullable: true, ..typing::unfilled(&first) },
             AggregateKind::GroupConcat => {
+                args.iter_mut().for_each(|e| replace(e, charsets::bits_as_bytes));
                 let mut strings: Vec<&Expr> = args.iter().filter(|e| typing::is_string_class(&e.ty)).collect();
                 if strings.iter().any(|e| charsets::is_bytes(e)) {
                     let as_text = self.text_beats_bytes(strings.iter().copied());

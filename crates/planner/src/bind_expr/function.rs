@@ -114,8 +114,10 @@ impl<'c> Binder<'c> {
             return Ok(charsets::converted(Expr { kind: ExprKind::Func(Func::Char, args), ty }, collation));
         }
         if matches!(info.func, Func::Charset | Func::CollationOf) {
-            // Known from the argument's type; numbers and dates count as binary.
-            let collation = if typing::is_string_class(&args[0].ty) { args[0].ty.collation } else { Collation::Binary };
+            // Known from the argument's type; numbers, dates and columns of documents count as binary.
+            let is_column = matches!(args[0].kind, ExprKind::Slot(_));
+            let is_text = typing::is_string_class(&args[0].ty) && !(is_column && args[0].ty.kind == TypeKind::Json);
+            let collation = if is_text { args[0].ty.collation } else { Collation::Binary };
             let name = if info.func == Func::Charset { collation.charset().name() } else { collation.name() };
             let ty = typing::string(64, self.connection_collation()).not_null();
             return Ok(Expr::literal(Value::from(name), ty));
@@ -136,14 +138,23 @@ impl<'c> Binder<'c> {
     /// A function call with its result type.
     #[inline(never)]
     pub fn typed_function(&mut self, func: Func, returns: Returns, mut args: Vec<Expr>) -> Result<Expr> {
+        for (at, arg) in args.iter_mut().enumerate().filter(|(_, arg)| arg.ty.kind == TypeKind::Bit) {
+            if charsets::takes_string(func, at) {
+                replace(arg, charsets::bits_as_bytes);
+            }
+        }
         if matches!(func, Func::RegexpLike | Func::RegexpInstr | Func::RegexpReplace | Func::RegexpSubstr) {
             refuse_mixed_bytes(func, &args[0], &args[1])?;
+            if func == Func::RegexpReplace {
+                refuse_mixed_bytes(func, &args[0], &args[2])?;
+            }
         }
         if func == Func::Coercibility {
             let rank = match &args[0].kind {
                 ExprKind::Literal(Value::Null) => typing::IGNORABLE,
                 // Also where it is a number.
                 ExprKind::UserVariable(_) => typing::IMPLICIT,
+                ExprKind::Slot(_) if args[0].ty.kind == TypeKind::Bit => typing::IMPLICIT,
                 _ if !typing::is_string_class(&args[0].ty) && args[0].ty.kind != TypeKind::Null => 5,
                 ExprKind::Slot(_) => self.coercibility_within(&args[0]),
                 _ => typing::coercibility_in_union(&args[0]),
@@ -162,6 +173,15 @@ impl<'c> Binder<'c> {
         if matches!(func, Func::StrCmp | Func::FindInSet) {
             let collation = self.collation_for(&[&args[0], &args[1]], func.name())?;
             charsets::under(collation, &mut args);
+        }
+        if matches!(func, Func::Instr | Func::Locate) {
+            // Bytes are looked for in a text as text.
+            let (within, sought) = if func == Func::Instr { (0, 1) } else { (1, 0) };
+            let collation = match class(&args[within].ty) {
+                Class::String => args[within].ty.collation,
+                _ => self.connection_collation(),
+            };
+            replace(&mut args[sought], |e| charsets::text_of_bytes(e, collation));
         }
         if matches!(func, Func::NullIf | Func::RegexpLike) {
             self.collation_for(&[&args[0], &args[1]], func.name())?;
@@ -254,10 +274,11 @@ impl<'c> Binder<'c> {
             }
             Returns::Number => of_moment.unwrap_or_else(|| self.number_type(&args[0].ty)),
             Returns::Common => {
-                let values: Vec<&Expr> = if func == Func::If { args[1..].iter().collect() } else { args.iter().collect() };
-                let mut ty = self.common_type(values.iter().copied(), func.name())?;
+                let first = usize::from(func == Func::If);
+                charsets::bits_beside_text(args.iter_mut().skip(first));
+                let mut ty = self.common_type(args[first..].iter(), func.name())?;
                 if typing::is_string_class(&ty) {
-                    let values = args.iter_mut().skip(usize::from(func == Func::If));
+                    let values = args.iter_mut().skip(first);
                     values.for_each(|e| replace(e, |e| charsets::text_of_bytes(e, ty.collation)));
                 }
                 ty.nullable = match func {
@@ -305,6 +326,7 @@ impl<'c> Binder<'c> {
             | Func::JsonNamed => first.clone(),
             Func::WholeText => typing::whole_text(first.nullable),
             Func::TextMoment => ColumnType { nullable: first.nullable, ..ColumnType::double() },
+            Func::YearMoment => ColumnType { nullable: first.nullable, ..ColumnType::temporal(TypeKind::DateTime, 0) },
             Func::Year => ColumnType::year_number(),
             Func::JsonType => typing::string(17, Collation::Utf8mb4Bin),
             Func::JsonValue => args[5].ty.clone(),
@@ -349,9 +371,9 @@ impl<'c> Binder<'c> {
                 typing::arithmetic(ArithOp::Mod, &operand_type(&args[0]), &operand_type(&args[1]), self.context.div_precision_increment())
             }
             Func::AddTime | Func::SubTime => match first.kind {
-                TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
-                    let decimals = first.decimals.max(string_decimals(&args[1]));
-                    ColumnType { nullable: true, decimals, ..first.clone() }
+                TypeKind::Date | TypeKind::DateTime | TypeKind::Timestamp | TypeKind::Time => {
+                    let kind = if first.kind == TypeKind::Time { TypeKind::Time } else { TypeKind::DateTime };
+                    ColumnType::temporal(kind, first.decimals.max(string_decimals(&args[1])))
                 }
                 _ => typing::temporal_string(self.connection_collation()),
             },
@@ -418,7 +440,10 @@ impl<'c> Binder<'c> {
 
     /// Most characters that a function's result has.
     fn string_chars(&self, func: Func, args: &[Expr]) -> u64 {
-        let len = |at: usize| args.get(at).map_or(0, |a| u64::from(typing::display_chars(&a.ty)));
+        // Among bytes text counts by its bytes.
+        let in_bytes = args.iter().any(charsets::is_bytes);
+        let length = |a: &Expr| u64::from(if in_bytes { typing::display_bytes(&a.ty) } else { typing::display_chars(&a.ty) });
+        let len = |at: usize| args.get(at).map_or(0, length);
         let total: u64 = (0..args.len()).map(len).sum();
         let number = |at: usize| match args.get(at).map(|a| &a.kind) {
             Some(ExprKind::Literal(Value::Int(n))) => Some((*n).max(0) as u64),
@@ -540,12 +565,17 @@ fn pads(func: Func, at: usize) -> bool {
     matches!(func, Func::LPad | Func::RPad) && at == 2
 }
 
-/// 3995: a regular expression is about text or about bytes, and so is what it is matched with; a BLOB column may be either, and so may a user variable.
+/// 3995: a regular expression is about text or about bytes, and so is what it is matched with; a BLOB or BINARY column may be either (not where it is
+/// replaced), and so may a user variable.
 fn refuse_mixed_bytes(func: Func, subject: &Expr, pattern: &Expr) -> Result<()> {
     use TypeKind as K;
-    let is_blob =
-        |e: &Expr| matches!(e.kind, ExprKind::Slot(_)) && matches!(e.ty.kind, K::TinyBlob | K::Blob | K::MediumBlob | K::LongBlob);
-    let may_be_either = |e: &Expr| is_blob(e) || matches!(e.kind, ExprKind::UserVariable(_));
+    let is_slot = |e: &Expr| matches!(e.kind, ExprKind::Slot(_)) && func != Func::RegexpReplace;
+    let is_bytes = |e: &Expr| is_slot(e) && matches!(e.ty.kind, K::Bit | K::Binary | K::TinyBlob | K::Blob | K::MediumBlob | K::LongBlob);
+    let may_be_either = |e: &Expr| match &e.kind {
+        ExprKind::Cast(bits, CastTo::Binary { .. }) => is_bytes(bits) && bits.ty.kind == K::Bit,
+        ExprKind::UserVariable(_) => true,
+        _ => is_bytes(e),
+    };
     if may_be_either(subject) || may_be_either(pattern) {
         return Ok(());
     }

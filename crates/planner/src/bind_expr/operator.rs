@@ -4,7 +4,7 @@ use crate::bind_expr::bits::bit_not;
 use crate::bind_expr::literal::fraction_digits;
 use crate::binder::{Binder, Result};
 use crate::charsets;
-use crate::conditions::{bool_type, compare_expr, logic, not, temporal_constant, temporal_subquery};
+use crate::conditions::{beside_rows, bool_type, compare_expr, logic, not, temporal_constant, temporal_subquery};
 use crate::expr::{ArithOp, CastTo, CmpOp, ComparedRows, Expr, ExprKind, ListedRows, SubqueryKind};
 use crate::func::{Func, Returns};
 use crate::members::{member_number, replace};
@@ -166,6 +166,8 @@ impl<'c> Binder<'c> {
         self.note_moment_numbers((&a, left), (&b, right));
         let b = self.temporal_operand(b, &a);
         let a = self.temporal_operand(a, &b);
+        let b = beside_rows(b, &a, collation);
+        let a = beside_rows(a, &b, collation);
         let (a, b) = self.numbers_beside_columns((a, left), (b, right));
         Ok(compare_expr(op, collation, a, b))
     }
@@ -185,7 +187,8 @@ impl<'c> Binder<'c> {
             }
             let nothing = || Expr::literal(Value::Null, ColumnType::new(TypeKind::Null));
             let (own_x, own_y) = members_beside_numbers(std::mem::replace(x, nothing()), std::mem::replace(y, nothing()));
-            collations.push(self.collation_of(&[&own_x, &own_y])?);
+            let collation = self.collation_of(&[&own_x, &own_y])?;
+            collations.push(collation);
             if op == CmpOp::Eq {
                 // As MySQL, which takes it for the comparisons of its parts.
                 self.note_moment_numbers((&own_x, of_x), (&own_y, of_y));
@@ -197,6 +200,8 @@ impl<'c> Binder<'c> {
                 }
                 _ => (own_x, own_y),
             };
+            let own_y = beside_rows(own_y, &own_x, collation);
+            let own_x = beside_rows(own_x, &own_y, collation);
             (*x, *y) = self.numbers_beside_columns((own_x, of_x), (own_y, of_y));
         }
         if op == CmpOp::Eq {
@@ -436,6 +441,7 @@ impl<'c> Binder<'c> {
             }
             None => Collation::DEFAULT,
         };
+        charsets::bits_beside_text(branches.iter_mut().map(|(_, then)| then).chain(&mut otherwise));
         let mut ty = self.common_type(branches.iter().map(|(_, t)| t).chain(otherwise.iter()), "case")?;
         if typing::is_string_class(&ty) {
             let values = branches.iter_mut().map(|(_, then)| then).chain(&mut otherwise);

@@ -12,8 +12,12 @@ impl Binder<'_> {
     /// A text that is compared with a number.
     pub(super) fn note_number_text(&mut self, text: &Expr, other: &Expr) {
         if typing::is_told_once(text, other) {
-            let kind = if other.ty.kind == TypeKind::Decimal { "DECIMAL" } else { "DOUBLE" };
-            self.told_constants.push(ToldConstant { value: text.clone(), told_as: ToldAs::Number(kind), padded: false });
+            let told_as = match other.ty.kind {
+                TypeKind::Decimal => ToldAs::Number("DECIMAL"),
+                TypeKind::Year => ToldAs::Year,
+                _ => ToldAs::Number("DOUBLE"),
+            };
+            self.told_constants.push(ToldConstant { value: text.clone(), told_as, padded: false });
         }
     }
 
@@ -32,14 +36,29 @@ impl Binder<'_> {
         self.note_moment_number(b, a, of_a);
     }
 
+    /// An end of a range in which a column of dates or times is looked for: as in MySQL a text that is no date fails nothing by itself.
+    pub(super) fn note_moment_bound(&mut self, end: &Expr, column: &Expr, written: &ast::Expr<'_>) {
+        if let ast::ExprKind::Column(name) = written.kind
+            && (self.is_told_beside_moments(end, column) || self.is_text_beside_moments(end, column))
+        {
+            let told_as = ToldAs::MomentBound(column.ty.clone(), name.column.into());
+            self.told_constants.push(ToldConstant { value: end.clone(), told_as, padded: false });
+        }
+    }
+
     /// A number, or a text that may be more than a date, that is compared with a column of dates or times.
     pub(super) fn note_moment_number(&mut self, number: &Expr, column: &Expr, written: &ast::Expr<'_>) {
-        if let ast::ExprKind::Column(name) = written.kind
-            && (self.is_told_beside_moments(number, column) || self.is_text_beside_moments(number, column))
-        {
-            let told_as = ToldAs::Moment(column.ty.clone(), name.column.into());
-            self.told_constants.push(ToldConstant { value: number.clone(), told_as, padded: false });
-        }
+        let name = match written.kind {
+            ast::ExprKind::Column(name) if self.is_told_beside_moments(number, column) || self.is_text_beside_moments(number, column) => {
+                name.column
+            }
+            // A date that is computed has no name.
+            ast::ExprKind::Column(_) => return,
+            _ if column.ty.kind.has_date() && !column.is_settled() && self.is_literal_text(number) => "",
+            _ => return,
+        };
+        let told_as = ToldAs::Moment(column.ty.clone(), name.into());
+        self.told_constants.push(ToldConstant { value: number.clone(), told_as, padded: false });
     }
 
     /// The numbers of a list in which a column of dates or times is looked for. As in MySQL none of several beside a DATE is told of, nor any beside texts and columns.
@@ -63,12 +82,17 @@ impl Binder<'_> {
     }
 
     fn is_text_beside_moments(&self, text: &Expr, column: &Expr) -> bool {
+        let is_time = matches!(column.kind, ExprKind::Slot(_)) && column.ty.kind == TypeKind::Time;
+        (is_time || is_moment_column(column)) && self.is_literal_text(text)
+    }
+
+    fn is_literal_text(&self, text: &Expr) -> bool {
         let is_literal = match text.kind {
             ExprKind::Literal(_) => true,
             ExprKind::Param(n) => self.is_lifted(n),
             _ => false,
         };
-        is_moment_column(column) && is_literal && typing::is_string_class(&text.ty) && !text.ty.unsigned
+        is_literal && typing::is_string_class(&text.ty)
     }
 
     /// What a client binds and what variables hold is not told of, as in MySQL where no index is looked into.

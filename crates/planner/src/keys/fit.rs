@@ -71,7 +71,7 @@ pub fn fit(ty: &ColumnType, value: &Value) -> Fit {
         },
         K::Time => match value {
             Value::Time(t) => fit_micros(ty, t.micros(), |micros| Value::Time(Time::from_micros(micros))),
-            Value::Bytes(b) => match types::parse_time(b) {
+            Value::Bytes(b) => match types::time_operand(b) {
                 Some(t) => fit_micros(ty, t.micros(), |micros| Value::Time(Time::from_micros(micros))),
                 None => Fit::Unusable,
             },

@@ -265,13 +265,16 @@ pub fn year_operand(value: Value) -> Value {
     let (number, digits) = match &value {
         Value::Int(i) => (i128::from(*i), 0),
         Value::UInt(u) => (i128::from(*u), 0),
+        Value::Decimal(d) if d.is_negative() => return value,
         Value::Decimal(d) => (d.to_i64().map_or(-1, i128::from), 0),
         Value::Double(d) if d.abs() < 1e6 => (d.round_ties_even() as i128, 0),
         Value::Date(d) => (i128::from(d.year()), 0),
         Value::DateTime(at) => (i128::from(at.year()), 0),
-        Value::Bytes(text) if !text.is_empty() && text.len() <= 4 && text.iter().all(u8::is_ascii_digit) => {
-            (text.iter().fold(0, |n, digit| n * 10 + i128::from(digit - b'0')), text.len())
-        }
+        // Of a text the number that it begins with, whatever stands behind it.
+        Value::Bytes(text) => match text.iter().take_while(|b| b.is_ascii_digit()).count() {
+            digits @ 1..=4 => (crate::parse_double_prefix(text).round() as i128, digits),
+            _ => return value,
+        },
         _ => return value,
     };
     Value::UInt(match number {

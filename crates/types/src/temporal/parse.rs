@@ -45,6 +45,11 @@ pub fn parse_time(text: &[u8]) -> Option<Time> {
     parse_time_full(text).map(|parsed| parsed.value)
 }
 
+/// The time that a constant text is beside a column of times; `None` where it is none as a whole: something stands behind one, or there are more hours than a time has.
+pub fn time_operand(text: &[u8]) -> Option<Time> {
+    parse_time_full(text).filter(|parsed| !parsed.truncated && !parsed.out_of_range).map(|parsed| parsed.value)
+}
+
 /// A cursor over the text.
 struct Scanner<'a> {
     rest: &'a [u8],
