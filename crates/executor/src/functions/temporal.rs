@@ -64,10 +64,9 @@ impl Exec<'_> {
         let at = match &v {
             Value::Bytes(b) if kind == "datetime" => {
                 let mode = self.context.sql_mode();
-                types::parse_datetime(b, mode.among(SqlMode::TIME_TRUNCATE_FRACTIONAL))
-                    .filter(|at| *at != DateTime::ZERO || !mode.contains(SqlMode::NO_ZERO_DATE))
+                types::parse_datetime(b, mode.among(SqlMode::TIME_TRUNCATE_FRACTIONAL)).filter(|at| !self.is_refused_zero(*at))
             }
-            Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
+            Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE).filter(|at| !self.is_refused_zero(*at)),
             Value::Int(_) | Value::UInt(_) if partial && !e.ty.is_year_column() => parts_of_number(convert::to_i64(&v, &*self.context)),
             Value::Decimal(_) | Value::Double(_) if partial && convert::to_f64(&v, &*self.context).abs() < 101.0 => {
                 parts_of_number(convert::to_f64(&v, &*self.context) as i64)
@@ -79,6 +78,11 @@ impl Exec<'_> {
             Some(_) => self.cut_temporal(kind, &v)?,
         }
         Ok(at)
+    }
+
+    /// Whether it is the zero date, and the mode has none.
+    pub(super) fn is_refused_zero(&self, at: DateTime) -> bool {
+        at == DateTime::ZERO && self.context.sql_mode().contains(SqlMode::NO_ZERO_DATE)
     }
 
     fn time_arg(&mut self, e: &Expr) -> Result<Option<Time>> {
@@ -180,10 +184,14 @@ impl Exec<'_> {
                     return Ok(v);
                 }
                 let at = if is_dated(&v) { convert::to_datetime(&v, &*self.context) } else { None };
-                // What is a date as text is no time of minutes and seconds.
+                // What is a date as text is no time of minutes and seconds; a number that is no time may be a date.
                 let time = match (&v, at) {
                     (Value::Bytes(_), Some(at)) => Some(at.time()),
-                    _ => convert::to_time(&v, &*self.context),
+                    (Value::Bytes(_), None) => convert::to_time(&v, &*self.context),
+                    _ => {
+                        let time = convert::to_time(&v, &*self.context);
+                        time.or_else(|| convert::to_datetime(&v, &*self.context).map(DateTime::time))
+                    }
                 };
                 let Some(t) = time else { return self.bad_temporal("datetime", &v) };
                 let Some(format) = self.text_arg(&args[1])?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
@@ -362,11 +370,18 @@ impl Exec<'_> {
                 }
             }
         }
-        if is_dated(&a) != is_dated(&b) {
+        // A day that its month has not counts, too.
+        let invalid = |v: &Value| match v {
+            Value::Bytes(text) if says_no_day(text) => types::parse_datetime(text, SqlMode::ALLOW_INVALID_DATES).filter(|at| at.day() > 0),
+            _ => None,
+        };
+        let dated = |v: &Value| is_dated(v) || invalid(v).is_some();
+        if dated(&a) != dated(&b) {
             return Ok(Value::Null);
         }
-        let difference = if is_dated(&a) {
-            match (convert::to_datetime(&a, &*self.context), convert::to_datetime(&b, &*self.context)) {
+        let difference = if dated(&a) {
+            let moment = |v: &Value| invalid(v).or_else(|| convert::to_datetime(v, &*self.context));
+            match (moment(&a), moment(&b)) {
                 (Some(x), Some(y)) => x.to_micros().zip(y.to_micros()).map(|(x, y)| x - y),
                 _ => None,
             }
@@ -516,7 +531,7 @@ impl Exec<'_> {
         match args.get(1) {
             None => Ok(Value::DateTime(at)),
             Some(f) => {
-                let Some(format) = self.text_arg(f)? else { return Ok(Value::Null) };
+                let Some(format) = self.text_arg(f)?.filter(|format| !format.is_empty()) else { return Ok(Value::Null) };
                 formatted(format_datetime(at, at.time(), &String::from_utf8_lossy(&format), self.time_names()))
             }
         }

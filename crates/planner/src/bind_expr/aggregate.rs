@@ -37,7 +37,10 @@ impl<'c> Binder<'c> {
             let mut order = Vec::with_capacity(call.order_by.len());
             for item in call.order_by {
                 let expr = match item.expr.kind {
-                    ast::ExprKind::Literal(ast::Literal::Int(n)) if n >= 1 && (n as usize) <= args.len() => args[n as usize - 1].clone(),
+                    ast::ExprKind::Literal(ast::Literal::Int(n)) => match args.get((n as usize).wrapping_sub(1)) {
+                        Some(arg) => arg.clone(),
+                        None => return Err(codes::bad_field_error(n, "order clause")),
+                    },
                     _ => self.expr(&item.expr)?,
                 };
                 let collation = expr.ty.collation;

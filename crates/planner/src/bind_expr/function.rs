@@ -250,7 +250,7 @@ impl<'c> Binder<'c> {
                 Func::MakeTime => {
                     let decimals = match typing::class(&args[2].ty) {
                         typing::Class::Int => 0,
-                        typing::Class::Decimal => args[2].ty.decimals.min(6),
+                        Class::Decimal | Class::DateTime | Class::Time => args[2].ty.decimals.min(6),
                         _ => 6,
                     };
                     ColumnType::temporal(TypeKind::Time, decimals)
@@ -412,7 +412,7 @@ impl<'c> Binder<'c> {
             Func::FromUnixtime if args.len() == 2 => typing::string(255, self.connection_collation()),
             Func::FromUnixtime => {
                 let decimals = match class(first) {
-                    Class::Decimal => first.decimals.min(6),
+                    Class::Decimal | Class::DateTime | Class::Time => first.decimals.min(6),
                     Class::Int => 0,
                     _ => 6,
                 };
@@ -536,7 +536,9 @@ fn wants_number(func: Func, at: usize, members: bool) -> bool {
         F::Crc32 => false,
         F::Conv | F::RegexpInstr | F::RegexpReplace | F::RegexpSubstr => at > 0 && is_position(func, at) && !members,
         F::Bin | F::Oct => at == 0 && !members,
-        F::BitCount | F::If | F::Elt | F::MakeSet | F::ExportSet | F::InetNtoa | F::Space => at == 0,
+        F::BitCount | F::If | F::Elt | F::MakeSet | F::InetNtoa | F::Space => at == 0,
+        F::ExportSet => at == 0 || at == 4,
+        F::Sha2 => at == 1,
         F::Char | F::Interval | F::MakeDate | F::MakeTime | F::PeriodAdd | F::PeriodDiff => true,
         F::FromDays | F::SecToTime | F::FromUnixtime | F::FormatBytes | F::FormatPicoTime => at == 0,
         F::Left | F::Right | F::Substring | F::Repeat | F::LPad | F::RPad | F::Week | F::YearWeek => at > 0 && at < 3 && !pads(func, at),

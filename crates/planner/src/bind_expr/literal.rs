@@ -98,7 +98,7 @@ impl<'c> Binder<'c> {
         })
     }
 
-    /// An operand of arithmetic: there a hexadecimal or bit literal is an unsigned integer.
+    /// An operand of arithmetic: there a hexadecimal literal is an unsigned integer, a bit literal one with a sign.
     pub(super) fn number(&mut self, e: &ast::Expr<'_>) -> Result<Expr> {
         let operand = self.expr(e)?;
         Ok(self.as_number(operand, e))
@@ -114,7 +114,13 @@ impl<'c> Binder<'c> {
             let named = self.named_document(operand, e);
             return self.document_number(named);
         }
-        member_number(operand)
+        let number = member_number(operand);
+        match (&number.kind, &e.kind) {
+            (ExprKind::Literal(Value::UInt(bits)), ast::ExprKind::Literal(ast::Literal::Bit(_))) if i64::try_from(*bits).is_ok() => {
+                Expr::literal(Value::Int(bits.cast_signed()), ColumnType::bigint().not_null())
+            }
+            _ => number,
+        }
     }
 }
 

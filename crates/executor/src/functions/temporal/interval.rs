@@ -2,7 +2,7 @@
 
 use crate::convert::{self, number};
 use crate::exec::Exec;
-use crate::functions::temporal::{DAY, SECOND, is_dated, moment};
+use crate::functions::temporal::{DAY, SECOND, is_dated, moment, says_no_day};
 use crate::run::Result;
 use mysql_error::codes;
 use planner::expr::{Expr, Unit};
@@ -24,9 +24,10 @@ impl Exec<'_> {
             Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
                 !e.ty.is_year_column() && convert::to_f64(v, &*self.context) < 1e7
             }
-            Value::Bytes(text) => types::parse_datetime(text, SqlMode::NONE).is_none(),
+            Value::Bytes(text) => !is_dated(v) && !says_no_day(text),
             _ => false,
         };
+        let is_refused = |at: DateTime| self.is_refused_zero(at);
         // So a date as text has hours, which are 0; with other delimiters than dashes MySQL reads a time.
         let time_of_date = match v {
             Value::Bytes(text) if !text.iter().any(|b| matches!(b, b'/' | b'.')) && is_dated(v) => {
@@ -41,7 +42,7 @@ impl Exec<'_> {
             || matches!(unit, U::DayHour | U::DayMinute | U::DaySecond | U::DayMicrosecond) && !timed;
         let at = if dated {
             match v {
-                Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE),
+                Value::Bytes(b) => types::parse_datetime(b, SqlMode::NONE).filter(|at| !is_refused(*at)),
                 Value::Int(0) if !e.ty.is_year_column() => Some(DateTime::ZERO),
                 Value::Int(_) | Value::UInt(_) if !e.ty.is_year_column() && unit != U::Day => {
                     types::datetime_from_number(convert::to_i64(v, &*self.context), SqlMode::NONE).map(|(at, _)| at)
@@ -52,6 +53,14 @@ impl Exec<'_> {
             None
         };
         if dated && at.is_none() {
+            return self.bad_temporal("datetime", v);
+        }
+        // Nor has a text hours that says a day which there is not.
+        let no_day = |text: &[u8]| says_no_day(text) && types::parse_datetime(text, SqlMode::NONE).is_none_or(is_refused);
+        if let Value::Bytes(text) = v
+            && !dated
+            && no_day(text)
+        {
             return self.bad_temporal("datetime", v);
         }
         let at = at.unwrap_or(DateTime::ZERO);
