@@ -51,6 +51,8 @@ impl Exec<'_> {
                 None => self.bad_temporal("datetime", &v),
             },
             CastTo::Moment => Ok(convert::to_datetime(&v, &*self.context).map_or(Value::Null, Value::DateTime)),
+            // A YEAR has no time of its own.
+            CastTo::Time { .. } if from.ty.is_year_column() && !v.is_null() => Ok(Value::Time(types::Time::from_micros(0))),
             CastTo::Time { fraction } => match convert::to_time(&v, &*self.context) {
                 Some(t) => {
                     self.cut_temporal("time", &v)?;

@@ -3,7 +3,7 @@
 use crate::functions::{AGGREGATES, FUNCTIONS, literals, words};
 use crate::node::{MARK, Node, Sort};
 use crate::schema::{COLUMNS, TABLES, value};
-use crate::{collations, json_tables, lateral, parameters, paths, ranges, rollup, sets, stores, using, windows, with, writes};
+use crate::{collations, json_tables, lateral, parameters, paths, ranges, rollup, sets, stores, types, using, windows, with, writes};
 use env::SplitMix64 as Random;
 
 /// What a statement is about.
@@ -41,11 +41,13 @@ pub enum Kind {
     Parameters,
     /// Values of each type stored into columns of each other.
     Stores,
+    /// Columns of each type as arguments of each function, and beside each other.
+    Types,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Kind; 16] = [
+    pub const ALL: [Kind; 17] = [
         Kind::Expressions,
         Kind::Queries,
         Kind::Changes,
@@ -62,6 +64,7 @@ impl Kind {
         Kind::Writes,
         Kind::Parameters,
         Kind::Stores,
+        Kind::Types,
     ];
 
     /// The kind of this name.
@@ -88,6 +91,7 @@ impl Kind {
             Kind::Writes => "writes",
             Kind::Parameters => "parameters",
             Kind::Stores => "stores",
+            Kind::Types => "types",
         }
     }
 }
@@ -138,6 +142,7 @@ impl Generator {
             Kind::Writes => writes::change(&mut self.random),
             Kind::Parameters => parameters::statement(&mut self.random),
             Kind::Stores => stores::change(&mut self.random),
+            Kind::Types => types::query(&mut self.random, &self.without),
         }
     }
 

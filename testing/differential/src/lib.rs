@@ -28,6 +28,7 @@ pub mod schedules;
 mod schema;
 mod sets;
 mod stores;
+mod types;
 mod using;
 mod windows;
 mod with;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const USAGE: &str = "usage: differential --ours HOST:PORT --with HOST:PORT [--seed S] [--minutes M | --statements N] [--kind NAME]
                     [--sql-mode MODE] [--without NAME,NAME…] [--show broken,result,error,warnings,types,texts]
-kinds: expressions, queries, changes, paths, joins, windows, with, lateral, rollup, json-tables, sets, collations, ranges, writes, parameters, stores (all of them, in turn)";
+kinds: expressions, queries, changes, paths, joins, windows, with, lateral, rollup, json-tables, sets, collations, ranges, writes, parameters, stores, types (all of them, in turn)";
 
 /// Statements between one change of the tables' definitions and the next.
 const STATEMENTS_BETWEEN_ALTERATIONS: u64 = 100;

@@ -52,6 +52,11 @@ const LITERALS: &[&str] =
 /// The table that is stored into; it is looked at after a change.
 pub const TABLES: &[&str] = &["k_into"];
 
+/// How many columns the tables have, from `v0` on.
+pub fn columns() -> usize {
+    COLUMNS.len()
+}
+
 /// Makes the tables and fills them: `k_from` with all values, `k_into` with a row of NULLs.
 pub fn statements() -> Vec<String> {
     let definitions: Vec<String> = COLUMNS.iter().enumerate().map(|(at, (ty, _))| format!("v{at} {ty}")).collect();

@@ -4,6 +4,7 @@ use crate::bind_query::from::named_columns;
 use crate::bind_query::set_operation::convert_to;
 use crate::binder::{Binder, CteCopies, CteEntry, RecursiveCte, RelColumn, Relation, Result, Source};
 use crate::expr::{Expr, ExprKind};
+use crate::members::{replace, stored_in};
 use crate::plan::{Kept, LimitSpec, RecursiveColumn};
 use crate::typing;
 use mysql_error::{SqlError, codes};
@@ -154,8 +155,11 @@ impl<'c> Binder<'c> {
         if step.columns.len() != columns.len() {
             return Err(codes::wrong_number_of_columns_in_select());
         }
-        for (e, column) in step.query.output.iter_mut().zip(&types).filter(|(_, column)| column.stored_as.is_none()) {
-            convert_to(e, &column.ty);
+        for (e, column) in step.query.output.iter_mut().zip(&types) {
+            match column.stored_as {
+                Some(_) => replace(e, |e| stored_in(e, &column.ty)),
+                None => convert_to(e, &column.ty),
+            }
         }
         let mut seed_query = seed.query;
         for (e, column) in seed_query.output.iter_mut().zip(&types) {

@@ -67,7 +67,8 @@ impl Exec<'_> {
         let t = if dated {
             at.time()
         } else {
-            match time_of_date.or_else(|| convert::to_time(v, &*self.context)) {
+            let of_year = e.ty.is_year_column().then(|| Time::from_micros(0));
+            match of_year.or(time_of_date).or_else(|| convert::to_time(v, &*self.context)) {
                 Some(t) => t,
                 None => return self.bad_temporal("time", v),
             }
