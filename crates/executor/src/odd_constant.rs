@@ -28,16 +28,21 @@ pub fn odd_constants(plan: &Plan, params: &[Value], context: &dyn StatementConte
         };
         let Some(value) = value else { continue };
         let strict = changes_strictly(plan, context.sql_mode());
+        if let (Value::Bytes(text), ToldAs::Moment(ty, column)) = (&*value, &told.told_as)
+            && ty.kind.has_date()
+        {
+            match types::parse_datetime_full(text, context.sql_mode()) {
+                None => return Err(no_moment(text, ty, column, strict)),
+                // Almost all are dates to their end.
+                Some(parsed) if !parsed.truncated => continue,
+                Some(_) => {}
+            }
+        }
         if let Some(error) = odd(&value, &told.told_as, context, &mut warnings) {
             if strict {
                 return Err(error);
             }
             warnings.push(error.into());
-        }
-        if let (Value::Bytes(text), ToldAs::Moment(ty, column)) = (&*value, &told.told_as)
-            && is_no_moment(text, ty, context.sql_mode())
-        {
-            return Err(no_moment(text, ty, column, strict));
         }
     }
     Ok(warnings)
@@ -78,11 +83,7 @@ fn odd(value: &Value, told_as: &ToldAs, context: &dyn StatementContext, notes: &
     }
 }
 
-/// Whether a literal beside a column of dates is none at all: that fails every statement, whether or not a row is met.
-fn is_no_moment(text: &[u8], ty: &ColumnType, mode: SqlMode) -> bool {
-    ty.kind.has_date() && types::parse_datetime(text, mode).is_none()
-}
-
+/// What a literal says that is no date at all beside dates: it fails every statement, whether or not a row is met.
 #[cold]
 fn no_moment(text: &[u8], ty: &ColumnType, column: &str, strict: bool) -> SqlError {
     let shown = convert::shown_text(text);

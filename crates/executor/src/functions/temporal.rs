@@ -376,10 +376,11 @@ impl Exec<'_> {
             _ => None,
         };
         let dated = |v: &Value| is_dated(v) || invalid(v).is_some();
-        if dated(&a) != dated(&b) {
+        let both_dated = dated(&a);
+        if both_dated != dated(&b) {
             return Ok(Value::Null);
         }
-        let difference = if dated(&a) {
+        let difference = if both_dated {
             let moment = |v: &Value| invalid(v).or_else(|| convert::to_datetime(v, &*self.context));
             match (moment(&a), moment(&b)) {
                 (Some(x), Some(y)) => x.to_micros().zip(y.to_micros()).map(|(x, y)| x - y),

@@ -39,7 +39,7 @@ impl Binder<'_> {
     /// An end of a range in which a column of dates or times is looked for: as in MySQL a text that is no date fails nothing by itself.
     pub(super) fn note_moment_bound(&mut self, end: &Expr, column: &Expr, written: &ast::Expr<'_>) {
         if let ast::ExprKind::Column(name) = written.kind
-            && (self.is_told_beside_moments(end, column) || self.is_text_beside_moments(end, column))
+            && self.is_told_beside(end, column)
         {
             let told_as = ToldAs::MomentBound(column.ty.clone(), name.column.into());
             self.told_constants.push(ToldConstant { value: end.clone(), told_as, padded: false });
@@ -49,9 +49,7 @@ impl Binder<'_> {
     /// A number, or a text that may be more than a date, that is compared with a column of dates or times.
     pub(super) fn note_moment_number(&mut self, number: &Expr, column: &Expr, written: &ast::Expr<'_>) {
         let name = match written.kind {
-            ast::ExprKind::Column(name) if self.is_told_beside_moments(number, column) || self.is_text_beside_moments(number, column) => {
-                name.column
-            }
+            ast::ExprKind::Column(name) if self.is_told_beside(number, column) => name.column,
             // A date that is computed has no name.
             ast::ExprKind::Column(_) => return,
             _ if column.ty.kind.has_date() && !column.is_settled() && self.is_literal_text(number) => "",
@@ -79,6 +77,10 @@ impl Binder<'_> {
         if length > parser::PADDED_MIN as usize {
             self.told_constants[from..].iter_mut().for_each(|told| told.padded = true);
         }
+    }
+
+    fn is_told_beside(&self, constant: &Expr, column: &Expr) -> bool {
+        self.is_told_beside_moments(constant, column) || self.is_text_beside_moments(constant, column)
     }
 
     fn is_text_beside_moments(&self, text: &Expr, column: &Expr) -> bool {
