@@ -41,6 +41,12 @@ impl Side {
         Ok(side)
     }
 
+    /// Has the server end what takes longer than this (error 3024), before a client's patience does.
+    pub fn limit(&mut self, milliseconds: u32) {
+        self.settings.push(format!("SET max_execution_time = {milliseconds}"));
+        self.connection = None;
+    }
+
     /// Runs statements, of which an INSERT may be refused.
     pub fn run(&mut self, statements: &[String]) -> Result<(), String> {
         let connection = self.connection()?;
