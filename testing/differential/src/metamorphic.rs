@@ -5,6 +5,8 @@
 //! | `rows`, `distinct` | a query without WHERE | the same WHERE p, NOT p, p IS NULL, put together (ternary logic partitioning, TLP) |
 //! | `aggregates` | aggregates of all rows | the aggregates of the three parts, aggregated |
 //! | `groups` | groups | the groups HAVING p, NOT p, p IS NULL |
+//! | `rollup` | groups WITH ROLLUP | the groups by both keys, by the first, and all rows as one |
+//! | `windows` | aggregates over partitions | the rows beside the groups of their keys |
 //! | `count` | rows that WHERE p leaves | how often p, as a column, is true (NoREC: what no optimizer may use) |
 //! | `join` | rows that a join ON p has | how often p is true in the cross join |
 //! | `outer` | a left join | the join, and the rows that NOT EXISTS a partner for |
@@ -48,6 +50,10 @@ pub enum Relation {
     Aggregates,
     /// TLP on groups.
     Groups,
+    /// ROLLUP by its groups.
+    Rollup,
+    /// Partitions by groups.
+    Windows,
     /// NoREC.
     Count,
     /// NoREC of a join's condition.
@@ -64,11 +70,13 @@ pub enum Relation {
 
 impl Relation {
     /// All of them.
-    pub const ALL: [Relation; 10] = [
+    pub const ALL: [Relation; 12] = [
         Relation::Rows,
         Relation::Distinct,
         Relation::Aggregates,
         Relation::Groups,
+        Relation::Rollup,
+        Relation::Windows,
         Relation::Count,
         Relation::Join,
         Relation::Outer,
@@ -84,6 +92,8 @@ impl Relation {
             Relation::Distinct => "distinct",
             Relation::Aggregates => "aggregates",
             Relation::Groups => "groups",
+            Relation::Rollup => "rollup",
+            Relation::Windows => "windows",
             Relation::Count => "count",
             Relation::Join => "join",
             Relation::Outer => "outer",
@@ -259,6 +269,48 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
             let having = Node::new(Sort::Fixed, format!("({aggregate} {} {MARK})", generator.pick(&["=", "<", ">=", "<>"])), vec![bound]);
             vec![Node::leaf(Sort::Fixed, key), from, generator.predicate(tables), having]
         }
+        Relation::Rollup => {
+            let (from, tables) = generator.tables();
+            // All but texts, whose sums depend on the order of the rows.
+            let mut key = || format!("{}.{}", generator.pick(tables), generator.pick(&ONE_FORM[..7]));
+            let one = key();
+            // A column that is named twice is shown where its first key is.
+            let other = std::iter::repeat_with(key).find(|other| *other != one).unwrap_or_default();
+            // The keys are summed up, too, and what is above a sum may be computed row by row.
+            let summed = generator.pick(&["i", "ti", "u", "n"]);
+            let aggregates = generator
+                .pick(&[
+                    "SUM(%.#), COUNT(2)",
+                    "ABS(SUM(2)), MIN(1), COUNT(*)",
+                    "GROUP_CONCAT(DISTINCT 2 ORDER BY 2), ABS(SUM(1))",
+                    "MAX(2), -COUNT(1)",
+                ])
+                .replace('%', tables[0])
+                .replace('#', summed)
+                .replace("(1)", &format!("({one})"))
+                .replace("(2)", &format!("({other})"))
+                .replace(" 2", &format!(" {other}"));
+            vec![
+                Node::leaf(Sort::Fixed, one),
+                Node::leaf(Sort::Fixed, other),
+                Node::leaf(Sort::Fixed, aggregates),
+                from,
+                generator.predicate(tables),
+            ]
+        }
+        Relation::Windows => {
+            let (from, tables) = generator.tables();
+            let key = format!("{}.{}", generator.pick(tables), generator.pick(&ONE_FORM));
+            let aggregates = generator
+                .pick(&[
+                    "SUM(%) AS a, COUNT(*) AS b",
+                    "MIN(%) AS a, COUNT(%) AS b",
+                    "MAX(%) AS a, SUM(%) AS b",
+                    "BIT_XOR(%) AS a, SUM(%) AS b",
+                ])
+                .replace('%', &format!("{}.{}", generator.pick(tables), generator.pick(&["i", "ti", "u", "n"])));
+            vec![Node::leaf(Sort::Fixed, key), Node::leaf(Sort::Fixed, aggregates), from, generator.predicate(tables)]
+        }
         Relation::Count => {
             let (from, tables) = generator.tables();
             vec![from, generator.predicate(tables)]
@@ -295,6 +347,27 @@ fn sides(relation: Relation, node: &Node) -> Option<Sides> {
         (Relation::Groups, [key, from, condition, having]) => {
             let all = format!("SELECT {key}, COUNT(*) FROM {from} WHERE {condition} GROUP BY {key}");
             (vec![all.clone()], three(having).map(|part| format!("{all} HAVING {part}")).to_vec())
+        }
+        (Relation::Rollup, [one, other, aggregates, from, condition]) => {
+            let rows = format!("FROM {from} WHERE {condition}");
+            (
+                vec![format!("SELECT {one}, {other}, {aggregates} {rows} GROUP BY {one}, {other} WITH ROLLUP")],
+                vec![
+                    format!("SELECT {one}, {other}, {aggregates} {rows} GROUP BY {one}, {other}"),
+                    format!("SELECT {one}, NULL, {aggregates} {rows} GROUP BY {one}"),
+                    format!("SELECT NULL, NULL, {aggregates} {rows}"),
+                ],
+            )
+        }
+        (Relation::Windows, [key, aggregates, from, condition]) => {
+            let rows = format!("FROM {from} WHERE {condition}");
+            let over = aggregates.replace(" AS ", &format!(" OVER (PARTITION BY {key}) AS "));
+            (
+                vec![format!("SELECT {key}, {over} {rows}")],
+                vec![format!(
+                    "SELECT r.k, g.a, g.b FROM (SELECT {key} AS k {rows}) AS r JOIN (SELECT {key} AS k, {aggregates} {rows} GROUP BY {key}) AS g ON r.k <=> g.k"
+                )],
+            )
         }
         (Relation::Count, [from, condition]) => (
             vec![format!("SELECT COUNT(*) FROM {from} WHERE {condition}")],

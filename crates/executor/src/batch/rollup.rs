@@ -3,6 +3,7 @@
 //! # Invariants
 //! 1. Level `n` is the group of the rows that agree in the first `n` keys with the last row; it is given out when one of these changes, after the levels above `n`.
 //! 2. What is held is one group for each level, however many rows and groups there are.
+//! 3. A row is added with its own values, whatever the groups that were given out before have left in the frame.
 
 use crate::aggregate::Accumulator;
 use crate::batch::Sink;
@@ -174,11 +175,21 @@ impl<'a> Levels<'a> {
             }
             x.memory.give_back_for(Kind::Groups, level.held);
             self.rows += 1;
-            if self.rows == self.rows_max && self.pass(x, sink)? == Flow::Stop {
+            if self.rows == self.rows_max && self.pass_amid(x, sink)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
         Ok(Flow::Continue)
+    }
+
+    /// Passes on what is in the chunk while a row is in the frame that is not added yet: keys and what is carried have one slot in both.
+    fn pass_amid(&mut self, x: &mut Exec<'a>, sink: Sink<'_, 'a>) -> Result<Flow> {
+        let slots = self.group.keys.iter().map(|(slot, _)| *slot).chain(self.group.carried.iter().copied());
+        let row: Vec<(Slot, Value)> = slots.map(|slot| (slot, x.get(slot).clone())).collect();
+        let flow = self.pass(x, sink)?;
+        row.into_iter().for_each(|(slot, value)| x.set(slot, value));
+        x.forget_lookups();
+        Ok(flow)
     }
 
     /// Passes on what is in the chunk.
