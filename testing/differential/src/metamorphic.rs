@@ -7,6 +7,10 @@
 //! | `groups` | groups | the groups HAVING p, NOT p, p IS NULL |
 //! | `rollup` | groups WITH ROLLUP | the groups by both keys, by the first, and all rows as one |
 //! | `windows` | aggregates over partitions | the rows beside the groups of their keys |
+//! | `running` | a column | what a running sum over it grows by from row to row |
+//! | `pages` | a query by a total order | its pages: LIMIT, and LIMIT with OFFSET, put together |
+//! | `sets` | INTERSECT, EXCEPT | the distinct rows of the one that EXISTS, or NOT EXISTS, in the other |
+//! | `kept` | a CTE that is read twice | its query, twice |
 //! | `count` | rows that WHERE p leaves | how often p, as a column, is true (NoREC: what no optimizer may use) |
 //! | `join` | rows that a join ON p has | how often p is true in the cross join |
 //! | `outer` | a left join | the join, and the rows that NOT EXISTS a partner for |
@@ -54,6 +58,14 @@ pub enum Relation {
     Rollup,
     /// Partitions by groups.
     Windows,
+    /// A running sum by its steps.
+    Running,
+    /// A query by its pages.
+    Pages,
+    /// Set operations by subqueries.
+    Sets,
+    /// A CTE by its query.
+    Kept,
     /// NoREC.
     Count,
     /// NoREC of a join's condition.
@@ -70,13 +82,17 @@ pub enum Relation {
 
 impl Relation {
     /// All of them.
-    pub const ALL: [Relation; 12] = [
+    pub const ALL: [Relation; 16] = [
         Relation::Rows,
         Relation::Distinct,
         Relation::Aggregates,
         Relation::Groups,
         Relation::Rollup,
         Relation::Windows,
+        Relation::Running,
+        Relation::Pages,
+        Relation::Sets,
+        Relation::Kept,
         Relation::Count,
         Relation::Join,
         Relation::Outer,
@@ -94,6 +110,10 @@ impl Relation {
             Relation::Groups => "groups",
             Relation::Rollup => "rollup",
             Relation::Windows => "windows",
+            Relation::Running => "running",
+            Relation::Pages => "pages",
+            Relation::Sets => "sets",
+            Relation::Kept => "kept",
             Relation::Count => "count",
             Relation::Join => "join",
             Relation::Outer => "outer",
@@ -311,6 +331,34 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
                 .replace('%', &format!("{}.{}", generator.pick(tables), generator.pick(&["i", "ti", "u", "n"])));
             vec![Node::leaf(Sort::Fixed, key), Node::leaf(Sort::Fixed, aggregates), from, generator.predicate(tables)]
         }
+        Relation::Running => {
+            let (from, tables) = generator.tables();
+            let key = format!("{}.{}", generator.pick(tables), generator.pick(&ONE_FORM));
+            let added = format!("{}.{}", generator.pick(tables), generator.pick(&["i", "ti", "u", "n"]));
+            let frame = generator.pick(&["", " ROWS UNBOUNDED PRECEDING", " RANGE UNBOUNDED PRECEDING"]);
+            let window = format!("(PARTITION BY {key} ORDER BY {}{frame})", identity(tables));
+            vec![Node::leaf(Sort::Fixed, added), Node::leaf(Sort::Fixed, window), from, generator.predicate(tables)]
+        }
+        Relation::Pages => {
+            let (from, tables) = generator.tables();
+            let key = format!("{}.{}{}", generator.pick(tables), generator.pick(&ONE_FORM), generator.pick(&["", " DESC"]));
+            let order = format!("{}{}", generator.pick(&["", &format!("{key}, ")]), identity(tables));
+            let size = generator.pick(&["1", "3", "10", "100", "1500"]).to_owned();
+            let list = generator.items(tables);
+            vec![list, Node::leaf(Sort::Fixed, order), Node::leaf(Sort::Fixed, size), from, generator.predicate(tables)]
+        }
+        Relation::Sets => {
+            let ((one, of_one), (other, of_other)) = (generator.tables(), generator.tables());
+            let column = generator.pick(&ONE_FORM);
+            let columns = [of_one[0], of_other[of_other.len() - 1]].map(|table| Node::leaf(Sort::Fixed, format!("{table}.{column}")));
+            let [of_this, of_that] = columns;
+            let operation = Node::leaf(Sort::Fixed, generator.pick(&["INTERSECT", "EXCEPT"]));
+            vec![operation, of_this, one, generator.predicate(of_one), of_that, other, generator.predicate(of_other)]
+        }
+        Relation::Kept => {
+            let (from, tables) = generator.tables();
+            vec![generator.any(tables), Node::leaf(Sort::Fixed, format!("{}.id", tables[0])), from, generator.predicate(tables)]
+        }
         Relation::Count => {
             let (from, tables) = generator.tables();
             vec![from, generator.predicate(tables)]
@@ -369,6 +417,48 @@ fn sides(relation: Relation, node: &Node) -> Option<Sides> {
                 )],
             )
         }
+        (Relation::Running, [added, window, from, condition]) => {
+            let order = window.trim_end_matches(')').split(" ROWS").next()?.split(" RANGE").next()?;
+            let rows = format!("FROM {from} WHERE {condition}");
+            (
+                vec![format!("SELECT COALESCE({added}, 0) {rows}")],
+                vec![format!(
+                    "SELECT COALESCE(s, 0) - COALESCE(before_it, 0) FROM (SELECT s, LAG(s) OVER (PARTITION BY p ORDER BY nth) AS before_it FROM \
+                     (SELECT SUM({added}) OVER {window} AS s, ROW_NUMBER() OVER {order}) AS nth, {} AS p {rows}) AS sums) AS steps",
+                    order.strip_prefix("(PARTITION BY ")?.split(" ORDER BY ").next()?
+                )],
+            )
+        }
+        (Relation::Pages, [list, order, size, from, condition]) => {
+            let all = format!("SELECT {list} FROM {from} WHERE {condition} ORDER BY {order}");
+            (
+                vec![all.clone()],
+                vec![
+                    format!("{all} LIMIT {size}"),
+                    format!("{all} LIMIT 2 OFFSET {size}"),
+                    format!("{all} LIMIT 999999 OFFSET {}", size.parse::<u32>().ok()? + 2),
+                ],
+            )
+        }
+        (Relation::Sets, [operation, this, one, where_one, that, other, where_other]) => {
+            let exists = if operation == "EXCEPT" { "NOT EXISTS" } else { "EXISTS" };
+            (
+                vec![format!("SELECT {this} FROM {one} WHERE {where_one} {operation} SELECT {that} FROM {other} WHERE {where_other}")],
+                vec![format!(
+                    "SELECT DISTINCT l.k FROM (SELECT {this} AS k FROM {one} WHERE {where_one}) AS l \
+                     WHERE {exists} (SELECT 1 FROM (SELECT {that} AS k FROM {other} WHERE {where_other}) AS r WHERE r.k <=> l.k)"
+                )],
+            )
+        }
+        (Relation::Kept, [list, id, from, condition]) => {
+            let query = format!("SELECT {list} AS v, {id} AS id FROM {from} WHERE {condition}");
+            (
+                vec![format!(
+                    "WITH c AS ({query}) SELECT v, id FROM c UNION ALL SELECT d.v, d.id FROM c AS d JOIN (SELECT COUNT(*) AS n FROM c) AS e WHERE e.n > 0"
+                )],
+                vec![query.clone(), query],
+            )
+        }
         (Relation::Count, [from, condition]) => (
             vec![format!("SELECT COUNT(*) FROM {from} WHERE {condition}")],
             vec![format!("SELECT COALESCE(SUM(({condition}) IS TRUE), 0) FROM {from}")],
@@ -392,6 +482,11 @@ fn sides(relation: Relation, node: &Node) -> Option<Sides> {
         _ => return None,
     };
     Some(Sides { one, other, as_sets: matches!(relation, Relation::Distinct | Relation::Semi) })
+}
+
+/// What tells each row of a join of these tables from all others.
+fn identity(tables: &[&str]) -> String {
+    tables.iter().map(|table| format!("{table}.id")).collect::<Vec<_>>().join(", ")
 }
 
 /// Makes the tables without keys. A mode that takes every value, for rows that got in by IGNORE.
