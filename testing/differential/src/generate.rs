@@ -391,6 +391,11 @@ impl Generator {
         (hint, query)
     }
 
+    /// A change of the rows of such a table by its parts, and a condition to read it by afterwards.
+    pub(crate) fn changed(&mut self) -> Vec<Node> {
+        paths::changed(&mut self.random)
+    }
+
     /// A change of the definition of a table that [`Kind::Paths`] reads; now and then one that is refused.
     pub fn alteration(&mut self) -> String {
         paths::alteration(&mut self.random)

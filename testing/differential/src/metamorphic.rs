@@ -17,6 +17,7 @@
 //! | `semi` | rows for which a partner EXISTS | the rows of the join, each once |
 //! | `keys` | a query | the same on tables without any key |
 //! | `switches` | a query | the same, some ways to run it switched off by a hint |
+//! | `changes` | what an UPDATE or DELETE ought to leave, by a query before it | what it left, by all rows and by a second condition; then it is taken back |
 //!
 //! # Invariants
 //! 1. The same seed makes the same tables and checks.
@@ -78,11 +79,13 @@ pub enum Relation {
     Keys,
     /// With and without some flags of `optimizer_switch`.
     Switches,
+    /// Changes by queries.
+    Changes,
 }
 
 impl Relation {
     /// All of them.
-    pub const ALL: [Relation; 16] = [
+    pub const ALL: [Relation; 17] = [
         Relation::Rows,
         Relation::Distinct,
         Relation::Aggregates,
@@ -99,6 +102,7 @@ impl Relation {
         Relation::Semi,
         Relation::Keys,
         Relation::Switches,
+        Relation::Changes,
     ];
 
     /// Its name.
@@ -120,6 +124,7 @@ impl Relation {
             Relation::Semi => "semi",
             Relation::Keys => "keys",
             Relation::Switches => "switches",
+            Relation::Changes => "changes",
         }
     }
 
@@ -185,7 +190,13 @@ impl Subject {
             Err(outcome) => return outcome,
         };
         let other = if relation == Relation::Keys { &mut self.plain } else { &mut self.keyed };
-        let other = match answers(other, &sides.other) {
+        let answered = answers(other, &sides.other);
+        if relation == Relation::Changes
+            && let Err(Outcome::Fails(why)) = answers(other, &["ROLLBACK".to_owned()])
+        {
+            return Outcome::Fails(why);
+        }
+        let other = match answered {
             Ok(rows) => rows,
             Err(outcome) => return outcome,
         };
@@ -251,6 +262,7 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
             let (hint, query) = generator.hinted();
             vec![Node::leaf(Sort::Fixed, hint), query]
         }
+        Relation::Changes => generator.changed(),
         Relation::Keys if generator.pick(&["types", "paths"]) == "paths" => vec![generator.statement(Kind::Paths)],
         Relation::Rows | Relation::Keys => {
             let (from, tables) = generator.tables();
@@ -385,6 +397,44 @@ fn sides(relation: Relation, node: &Node) -> Option<Sides> {
             (asked.clone(), asked)
         }
         (Relation::Keys, [query]) => (vec![query.clone()], vec![query.clone()]),
+        (Relation::Changes, [form, column, value, condition, after]) => {
+            // What reads the table itself would be asked of it before and behind the change (and is 1093 in a change).
+            if format!("{condition} {after}").contains("FROM p1") {
+                return None;
+            }
+            let (met, from) = match form.split_once(' ') {
+                Some((_, key)) => {
+                    let tied = format!("x.{key} = y.{key}");
+                    (format!("EXISTS (SELECT 1 FROM p2 AS y WHERE {tied} AND {condition})"), format!("p1 AS x JOIN p2 AS y ON {tied}"))
+                }
+                None => (format!("({condition}) IS TRUE"), "p1 AS x".to_owned()),
+            };
+            let is_delete = form.starts_with("DELETE");
+            let left = if is_delete {
+                format!("SELECT x.* FROM p1 AS x WHERE NOT {met}")
+            } else {
+                let columns = paths::columns().map(|name| match name == column {
+                    true => format!("IF({met}, {value}, x.{name}) AS {name}"),
+                    false => format!("x.{name}"),
+                });
+                format!("SELECT {} FROM p1 AS x", columns.collect::<Vec<_>>().join(", "))
+            };
+            let change = match is_delete {
+                true if from.contains("JOIN") => format!("DELETE x FROM {from}"),
+                true => format!("DELETE FROM {from}"),
+                false => format!("UPDATE {from} SET x.{column} = {value}"),
+            };
+            let all = paths::columns().map(|name| format!("x.{name}")).collect::<Vec<_>>().join(", ");
+            (
+                vec![format!("SELECT {all} FROM ({left}) AS x"), format!("SELECT x.id FROM ({left}) AS x WHERE {after}")],
+                vec![
+                    "BEGIN".to_owned(),
+                    format!("{change} WHERE {condition}"),
+                    format!("SELECT {all} FROM p1 AS x"),
+                    format!("SELECT x.id FROM p1 AS x WHERE {after}"),
+                ],
+            )
+        }
         (Relation::Switches, [hint, query]) => (vec![query.replacen(hint.as_str(), "", 1)], vec![query.clone()]),
         (Relation::Aggregates, [counted, list, from, condition]) => {
             let all = format!("SELECT COUNT(*), COUNT({counted}), {list} FROM {from}");

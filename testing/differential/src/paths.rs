@@ -73,6 +73,27 @@ pub fn alteration(r: &mut Random) -> String {
     }
 }
 
+/// The columns that stay.
+pub fn columns() -> impl Iterator<Item = &'static str> {
+    std::iter::once("id").chain(COLUMNS.iter().map(|(name, _)| *name))
+}
+
+/// A change of `p1`, as `x`: UPDATE or DELETE, with the column that joins `p2`, as `y`, where it does; the column that an UPDATE sets and its value; whose rows; and a condition for afterwards.
+pub fn changed(r: &mut Random) -> Vec<Node> {
+    let (column, _) = r.pick(COLUMNS);
+    let value = match column {
+        "a" | "b" | "c" | "d" if r.coin() => format!("x.{column} + 1"),
+        _ => value(r, column),
+    };
+    let verb = r.pick(&["UPDATE", "UPDATE", "DELETE"]);
+    let (form, aliases): (String, &[&'static str]) = match r.below(3) {
+        0 => (format!("{verb} {}", r.pick(COLUMNS).0), &["x", "y"]),
+        _ => (verb.to_owned(), &["x"]),
+    };
+    let leaf = |text: String| Node::leaf(Sort::Fixed, text);
+    vec![leaf(form), leaf(column.to_owned()), leaf(value), condition(r, aliases, 2), condition(r, &["x"], 1)]
+}
+
 /// A hint that has a query planned otherwise.
 pub fn switches(r: &mut Random) -> String {
     let mut flags: Vec<&str> = (0..1 + r.below(3)).map(|_| r.pick(SWITCHES)).collect();
