@@ -14,7 +14,7 @@ const USAGE: &str = "usage: cargo xtask <command>
   compare --with HOST:PORT [FILE|DIR]...   runs tests/sql against a MySQL (root without password) and prints where it answers differently
   compare --with HOST:PORT --random ...    random statements to a server of ours and to that MySQL: [--seed S] [--minutes M | --statements N] [--kind NAME]
                                            [--sql-mode MODE] [--without NAME,...] [--show broken,result,error,warnings,types,texts]
-  metamorphic [--server HOST:PORT] ...     TLP and NoREC over connections to that server, or to a new one of ours: [--seed S] [--minutes M | --rounds N] [--relation NAME]
+  metamorphic [--server HOST:PORT] ...     TLP and NoREC over connections to that server, or to a new one of ours: [--seed S] [--minutes M | --rounds N] [--relation NAME] [--factor F]
   model [--server HOST:PORT] ...           random definitions and changes beside tables in memory, to that server or to a new one of ours, which is killed now and then:
                                            [--seed S] [--seeds N | --minutes M] [--statements N]
   schedules --with HOST:PORT ...           random interleavings of three sessions on a server of ours and on that MySQL: who waits, what each is told:

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "usage: metamorphic (--server HOST:PORT | --program PATH) [--seed S] [--minutes M | --rounds N] [--relation NAME]";
+const USAGE: &str =
+    "usage: metamorphic (--server HOST:PORT | --program PATH) [--seed S] [--minutes M | --rounds N] [--relation NAME] [--factor F]";
 
 /// Checks between one set of tables and the next.
 const CHECKS_A_ROUND: usize = 300;
@@ -22,10 +23,13 @@ struct Options {
     time: Option<Duration>,
     rounds: u64,
     relations: Vec<Relation>,
+    /// How many times the rows each second round has.
+    factor: usize,
 }
 
 fn options() -> Option<Options> {
-    let mut options = Options { server: None, program: None, seed: 1, time: None, rounds: 10, relations: Relation::ALL.to_vec() };
+    let mut options =
+        Options { server: None, program: None, seed: 1, time: None, rounds: 10, relations: Relation::ALL.to_vec(), factor: 25 };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next()?;
@@ -36,6 +40,7 @@ fn options() -> Option<Options> {
             "--minutes" => options.time = Some(Duration::from_secs_f64(value.parse::<f64>().ok()? * 60.0)),
             "--rounds" => options.rounds = value.parse().ok()?,
             "--relation" => options.relations = vec![Relation::from_name(&value)?],
+            "--factor" => options.factor = value.parse().ok().filter(|factor| *factor > 0)?,
             _ => return None,
         }
     }
@@ -57,7 +62,7 @@ fn run(options: &Options) -> Result<bool, String> {
     while options.time.map_or(round < options.rounds, |time| start.elapsed() < time) {
         let seed = options.seed.wrapping_add(round);
         // Every other round has tables that are worth a scan in batches and a hash join.
-        let mut subject = Subject::new(&address, seed, if round % 2 == 0 { 1 } else { 25 })?;
+        let mut subject = Subject::new(&address, seed, if round % 2 == 0 { 1 } else { options.factor })?;
         let mut changes = Generator::new(seed ^ 0xC4A2, Vec::new());
         for half in 0..2 {
             let counts = survey(
