@@ -510,8 +510,8 @@ impl ClientSession {
         if !self.transaction_goes_on() {
             return Ok(());
         }
-        // A branch is one transaction from its start on.
-        let has_begun = !self.engine.is_untouched() || self.transaction.xa.is_some();
+        // A branch is one transaction from its start on; what READ UNCOMMITTED has read leaves the engine untouched.
+        let has_begun = !self.engine.is_untouched() || self.transaction.xa.is_some() || self.transaction.tables.held_count() > 0;
         let savepoint = has_begun.then(|| self.engine.savepoint());
         self.count_end(HandlerCall::Savepoint);
         self.transaction.savepoints.retain(|(other, _)| !same_name(other, name));
