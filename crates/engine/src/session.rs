@@ -655,7 +655,7 @@ impl Session {
         Asker::new(&self.engine.locks, &self.owner, &self.cancel)
     }
 
-    /// Whether the running transaction has done nothing yet: neither read nor locked nor written.
+    /// Whether the running transaction has done nothing yet: neither read nor locked nor written. Plain reads at READ UNCOMMITTED, which need no view, leave no trace here.
     pub fn is_untouched(&self) -> bool {
         self.running.id.is_none() && !self.running.view_open && !self.running.may_hold_locks
     }

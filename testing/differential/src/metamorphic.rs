@@ -95,6 +95,7 @@ impl Subject {
         };
         let other = if relation == Relation::Keys { &mut self.plain } else { &mut self.keyed };
         let answered = answers(other, &sides.other);
+        // Also where one of its statements has failed.
         if relation == Relation::Changes
             && let Err(Outcome::Fails(why)) = answers(other, &["ROLLBACK".to_owned()])
         {

@@ -77,9 +77,13 @@ impl<'a> Exec<'a> {
 }
 
 fn slots<'g>(group: &'g Group, rollup: &'g Rollup) -> impl Iterator<Item = Slot> + 'g {
-    let keys = group.keys.iter().map(|(slot, _)| *slot);
     let sums = group.aggregates.iter().map(|(slot, _)| *slot);
-    keys.chain(group.carried.iter().copied()).chain(sums).chain(rollup.groupings.iter().map(|(slot, _)| *slot))
+    kept_slots(group).chain(sums).chain(rollup.groupings.iter().map(|(slot, _)| *slot))
+}
+
+/// Slots that may be the rows' own, too.
+fn kept_slots(group: &Group) -> impl Iterator<Item = Slot> + Clone {
+    group.keys.iter().map(|(slot, _)| *slot).chain(group.carried.iter().copied())
 }
 
 impl<'a> Levels<'a> {
@@ -175,30 +179,20 @@ impl<'a> Levels<'a> {
             }
             x.memory.give_back_for(Kind::Groups, level.held);
             self.rows += 1;
-            if self.rows == self.rows_max && self.pass_amid(x, sink)? == Flow::Stop {
+            if self.rows == self.rows_max && self.pass(x, sink)? == Flow::Stop {
                 return Ok(Flow::Stop);
             }
         }
         Ok(Flow::Continue)
     }
 
-    /// Passes on what is in the chunk while a row is in the frame that is not added yet: keys and what is carried have one slot in both.
-    fn pass_amid(&mut self, x: &mut Exec<'a>, sink: Sink<'_, 'a>) -> Result<Flow> {
-        let slots = self.group.keys.iter().map(|(slot, _)| *slot).chain(self.group.carried.iter().copied());
-        let row: Vec<(Slot, Value)> = slots.map(|slot| (slot, x.get(slot).clone())).collect();
-        let flow = self.pass(x, sink)?;
-        row.into_iter().for_each(|(slot, value)| x.set(slot, value));
-        x.forget_lookups();
-        Ok(flow)
-    }
-
-    /// Passes on what is in the chunk.
+    /// Passes on what is in the chunk. The row in the frame may not be added yet: keys and what is carried have one slot in both.
     fn pass(&mut self, x: &mut Exec<'a>, sink: Sink<'_, 'a>) -> Result<Flow> {
         if self.rows == 0 {
             return Ok(Flow::Continue);
         }
         self.chunk.set_len(self.rows);
-        let flow = x.pass_collected(&mut self.chunk, sink)?;
+        let flow = x.pass_beside_row(kept_slots(self.group), &mut self.chunk, sink)?;
         self.chunk.reset(slots(self.group, self.rollup));
         self.rows = 0;
         Ok(flow)

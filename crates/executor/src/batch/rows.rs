@@ -6,6 +6,7 @@ use crate::exec::Exec;
 use crate::run::{Flow, Next, Result};
 use planner::expr::Slot;
 use planner::plan::Node;
+use types::Value;
 
 /// Rows of the first chunk that is collected from rows; chunks double in size.
 const FIRST_ROWS: usize = 16;
@@ -49,7 +50,7 @@ impl<'a> Exec<'a> {
         let flow = self.run(node, &mut |x| {
             for (slot, column) in slots.iter().zip(chunk.columns_mut()) {
                 let value = &x.frame[*slot as usize];
-                if let types::Value::Bytes(text) = value {
+                if let Value::Bytes(text) = value {
                     bytes += text.len();
                 }
                 column.push(value);
@@ -59,10 +60,7 @@ impl<'a> Exec<'a> {
                 return Ok(Flow::Continue);
             }
             chunk.set_len(count);
-            // What is above may use the frame, and what is below goes on with the row that is in it.
-            let row: Vec<types::Value> = slots.iter().map(|slot| x.frame[*slot as usize].clone()).collect();
-            let flow = x.pass_collected(&mut chunk, sink)?;
-            slots.iter().zip(row).for_each(|(slot, value)| x.frame[*slot as usize] = value);
+            let flow = x.pass_beside_row(slots.iter().copied(), &mut chunk, sink)?;
             chunk.reset(slots.iter().copied());
             (count, bytes) = (0, 0);
             rows_max = (rows_max * 2).min(rows_limit);
@@ -85,6 +83,19 @@ impl<'a> Exec<'a> {
         self.memory.take(bytes)?;
         let flow = sink(self, chunk)?;
         self.memory.give_back(bytes);
+        Ok(flow)
+    }
+
+    /// The same while a row is in the frame with which what is below goes on: what is above may use these slots, too.
+    pub(super) fn pass_beside_row(
+        &mut self,
+        slots: impl Iterator<Item = Slot> + Clone,
+        chunk: &mut Chunk,
+        sink: Sink<'_, 'a>,
+    ) -> Result<Flow> {
+        let row: Vec<Value> = slots.clone().map(|slot| self.get(slot).clone()).collect();
+        let flow = self.pass_collected(chunk, sink)?;
+        slots.zip(row).for_each(|(slot, value)| self.set(slot, value));
         Ok(flow)
     }
 }

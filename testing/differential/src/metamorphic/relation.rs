@@ -11,6 +11,10 @@ use crate::paths;
 
 /// Columns whose values that compare equal are written alike, so that any of them may stand for a group or be the least.
 const ONE_FORM: [&str; 8] = ["i", "ti", "u", "n", "d", "dt", "y", "sb"];
+/// Those of them whose sums do not depend on the order of the rows.
+const ONE_SUM: [&str; 7] = ["i", "ti", "u", "n", "d", "dt", "y"];
+/// Columns of exact numbers.
+const EXACT: [&str; 4] = ["i", "ti", "u", "n"];
 
 /// What a check compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,16 +136,14 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
         }
         Relation::Aggregates => {
             let (from, tables) = generator.tables();
-            let column = |generator: &mut Generator| format!("{}.{}", generator.pick(tables), generator.pick(&ONE_FORM));
             // What sums and least values are of is fixed; what is counted is any expression.
             let list = Node::leaf(
                 Sort::Fixed,
                 format!(
-                    "SUM({}.{}), MIN({}), MAX({})",
-                    tables[0],
-                    generator.pick(&["i", "ti", "u", "n"]),
-                    column(generator),
-                    column(generator)
+                    "SUM({}), MIN({}), MAX({})",
+                    column(generator, &tables[..1], &EXACT),
+                    column(generator, tables, &ONE_FORM),
+                    column(generator, tables, &ONE_FORM)
                 ),
             );
             vec![generator.any(tables), list, from, generator.predicate(tables)]
@@ -158,22 +160,19 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
         }
         Relation::Rollup => {
             let (from, tables) = generator.tables();
-            // All but texts, whose sums depend on the order of the rows.
-            let mut key = || format!("{}.{}", generator.pick(tables), generator.pick(&ONE_FORM[..7]));
-            let one = key();
+            let one = column(generator, tables, &ONE_SUM);
             // A column that is named twice is shown where its first key is.
-            let other = std::iter::repeat_with(key).find(|other| *other != one).unwrap_or_default();
+            let other = std::iter::repeat_with(|| column(generator, tables, &ONE_SUM)).find(|other| *other != one).unwrap_or_default();
             // The keys are summed up, too, and what is above a sum may be computed row by row.
-            let summed = generator.pick(&["i", "ti", "u", "n"]);
+            let summed = column(generator, &tables[..1], &EXACT);
             let aggregates = generator
                 .pick(&[
-                    "SUM(%.#), COUNT(2)",
+                    "SUM(#), COUNT(2)",
                     "ABS(SUM(2)), MIN(1), COUNT(*)",
                     "GROUP_CONCAT(DISTINCT 2 ORDER BY 2), ABS(SUM(1))",
                     "MAX(2), -COUNT(1)",
                 ])
-                .replace('%', tables[0])
-                .replace('#', summed)
+                .replace('#', &summed)
                 .replace("(1)", &format!("({one})"))
                 .replace("(2)", &format!("({other})"))
                 .replace(" 2", &format!(" {other}"));
@@ -187,7 +186,7 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
         }
         Relation::Windows => {
             let (from, tables) = generator.tables();
-            let key = format!("{}.{}", generator.pick(tables), generator.pick(&ONE_FORM));
+            let key = column(generator, tables, &ONE_FORM);
             let aggregates = generator
                 .pick(&[
                     "SUM(%) AS a, COUNT(*) AS b",
@@ -195,21 +194,20 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
                     "MAX(%) AS a, SUM(%) AS b",
                     "BIT_XOR(%) AS a, SUM(%) AS b",
                 ])
-                .replace('%', &format!("{}.{}", generator.pick(tables), generator.pick(&["i", "ti", "u", "n"])));
+                .replace('%', &column(generator, tables, &EXACT));
             vec![Node::leaf(Sort::Fixed, key), Node::leaf(Sort::Fixed, aggregates), from, generator.predicate(tables)]
         }
         Relation::Running => {
             let (from, tables) = generator.tables();
-            let key = format!("{}.{}", generator.pick(tables), generator.pick(&ONE_FORM));
-            let added = format!("{}.{}", generator.pick(tables), generator.pick(&["i", "ti", "u", "n"]));
-            let frame = generator.pick(&["", " ROWS UNBOUNDED PRECEDING", " RANGE UNBOUNDED PRECEDING"]);
-            let window = format!("(PARTITION BY {key} ORDER BY {}{frame})", identity(tables));
-            vec![Node::leaf(Sort::Fixed, added), Node::leaf(Sort::Fixed, window), from, generator.predicate(tables)]
+            let frame = generator.pick(&["", "ROWS UNBOUNDED PRECEDING", "RANGE UNBOUNDED PRECEDING"]);
+            let [added, key] = [&EXACT[..], &ONE_FORM[..]].map(|of| Node::leaf(Sort::Fixed, column(generator, tables, of)));
+            let [order, frame] = [identity(tables), frame.to_owned()].map(|text| Node::leaf(Sort::Fixed, text));
+            vec![added, key, order, frame, from, generator.predicate(tables)]
         }
         Relation::Pages => {
             let (from, tables) = generator.tables();
-            let key = format!("{}.{}{}", generator.pick(tables), generator.pick(&ONE_FORM), generator.pick(&["", " DESC"]));
-            let order = format!("{}{}", generator.pick(&["", &format!("{key}, ")]), identity(tables));
+            let key = format!("{}{}, ", column(generator, tables, &ONE_FORM), generator.pick(&["", " DESC"]));
+            let order = format!("{}{}", generator.pick(&["", &key]), identity(tables));
             let size = generator.pick(&["1", "3", "10", "100", "1500"]).to_owned();
             let list = generator.items(tables);
             vec![list, Node::leaf(Sort::Fixed, order), Node::leaf(Sort::Fixed, size), from, generator.predicate(tables)]
@@ -233,6 +231,11 @@ pub fn check(generator: &mut Generator, relation: Relation) -> Node {
         Relation::Join | Relation::Outer | Relation::Semi => vec![generator.predicate(&["t1", "t2"])],
     };
     Node::new(Sort::Fixed, vec![MARK.to_string(); parts.len()].join(" "), parts)
+}
+
+/// A column of one of these tables.
+fn column(generator: &mut Generator, tables: &[&str], of: &[&str]) -> String {
+    format!("{}.{}", generator.pick(tables), generator.pick(of))
 }
 
 /// The statements of a check; `None` where a part is missing since it was made smaller.
@@ -286,15 +289,14 @@ pub(super) fn sides(relation: Relation, node: &Node) -> Option<Sides> {
                 )],
             )
         }
-        (Relation::Running, [added, window, from, condition]) => {
-            let order = window.trim_end_matches(')').split(" ROWS").next()?.split(" RANGE").next()?;
+        (Relation::Running, [added, key, order, frame, from, condition]) => {
+            let window = format!("PARTITION BY {key} ORDER BY {order}");
             let rows = format!("FROM {from} WHERE {condition}");
             (
                 vec![format!("SELECT COALESCE({added}, 0) {rows}")],
                 vec![format!(
                     "SELECT COALESCE(s, 0) - COALESCE(before_it, 0) FROM (SELECT s, LAG(s) OVER (PARTITION BY p ORDER BY nth) AS before_it FROM \
-                     (SELECT SUM({added}) OVER {window} AS s, ROW_NUMBER() OVER {order}) AS nth, {} AS p {rows}) AS sums) AS steps",
-                    order.strip_prefix("(PARTITION BY ")?.split(" ORDER BY ").next()?
+                     (SELECT SUM({added}) OVER ({window} {frame}) AS s, ROW_NUMBER() OVER ({window}) AS nth, {key} AS p {rows}) AS sums) AS steps"
                 )],
             )
         }
