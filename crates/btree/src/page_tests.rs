@@ -84,8 +84,6 @@ fn check_copies(page: &Page) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     #[test]
     fn page_agrees_with_the_model(ops in prop::collection::vec(op(), 1..250)) {
         let mut page = empty(0);

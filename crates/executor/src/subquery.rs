@@ -112,7 +112,6 @@ impl<'a> Exec<'a> {
         }
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let query = &sub.query;
-        self.forget_inner(sub);
         let mut keep = |x: &mut Exec<'a>| {
             let mut row = Vec::with_capacity(query.output.len());
             for e in &query.output {
@@ -143,9 +142,6 @@ impl<'a> Exec<'a> {
         }
         Ok(rows)
     }
-
-    /// Nothing of a former run may be taken for the current one.
-    fn forget_inner(&mut self, _sub: &Subplan) {}
 
     fn exists(&mut self, number: u32, sub: &'a Subplan) -> Result<bool> {
         let n = number as usize;

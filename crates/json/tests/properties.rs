@@ -105,7 +105,7 @@ fn at_path<'t>(value: &'t Json, path: &Path) -> Option<&'t Json> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8 * ProptestConfig::default().cases, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn binary_keeps_the_tree(tree in document()) {

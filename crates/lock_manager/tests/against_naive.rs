@@ -411,7 +411,7 @@ fn locks(manager: &LockManager, clients: &[Client]) -> BTreeSet<Listed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, max_shrink_time: 60_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.div_ceil(2), max_shrink_time: 60_000, ..ProptestConfig::default() })]
 
     #[test]
     fn histories_agree(steps in prop::collection::vec(step(), 1..80)) {

@@ -437,7 +437,7 @@ fn two_texts() -> impl Strategy<Value = (String, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8 * ProptestConfig::default().cases, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn parser_and_fingerprint_agree(sql in pieces()) {
         agree(&sql);

@@ -499,8 +499,6 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(300))]
-
         #[test]
         fn a_run_is_the_same_bytes_as_its_rows((columns, rows) in (1usize..12).prop_flat_map(|columns| {
             (Just(columns), proptest::collection::vec(proptest::collection::vec(field(), columns), 0..40))

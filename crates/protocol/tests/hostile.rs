@@ -9,7 +9,7 @@ use protocol::command::Command;
 use protocol::constants::Capabilities;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(8 * ProptestConfig::default().cases))]
 
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), flags in any::<u32>(), params in 0usize..20) {

@@ -116,7 +116,7 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12 * ProptestConfig::default().cases, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn keys_order_as_values_do((ty, a, b) in typed_pair(), nullable: bool, null_a: bool, null_b: bool, descending: bool, after: (u8, u8)) {

@@ -156,8 +156,6 @@ fn check(next: u64, unfinished: &[u64], steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
     #[test]
     fn small_histories_agree(steps in prop::collection::vec(step(200), 1..60)) {
         check(1, &[], &steps);
@@ -174,7 +172,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.div_ceil(64), ..ProptestConfig::default() })]
 
     /// Spans past the inline bitmap (16,384 ids) and past the ring (524,288 ids), wrapping it.
     #[test]

@@ -33,7 +33,7 @@ fn key(collation: Collation, text: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16 * ProptestConfig::default().cases, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn keys_order_as_strings_do(a in text(), b in text(), rest_a in any::<u16>(), rest_b in any::<u16>()) {

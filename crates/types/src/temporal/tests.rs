@@ -228,7 +228,7 @@ fn a_local_time_lies_between_its_instants() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 8 * ProptestConfig::default().cases, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn days_agree_with_jiff(days in 366i64..3_652_424) {

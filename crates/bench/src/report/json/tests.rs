@@ -108,7 +108,7 @@ fn reports() -> impl Strategy<Value = Report> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.div_ceil(2)))]
     #[test]
     fn what_was_written_is_read(report in reports()) {
         let written = write(&report);
