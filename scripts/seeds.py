@@ -43,7 +43,7 @@ def sources(target):
 
 def programs(arguments):
     """Names, folders and files of the test programs that have something random in them, and the names of all seeds."""
-    command = ["cargo", "test", "--no-run", "--message-format=json", "--profile", "test" if arguments.profile == "dev" else arguments.profile]
+    command = ["cargo", "test", "--no-run", "--message-format=json"] + ([] if arguments.profile == "dev" else ["--profile", arguments.profile])
     command += [part for package in arguments.package for part in ("-p", package)] or ["--workspace"]
     # Their tests read them through functions of this one.
     seeds = set(SEED.findall((ROOT / "testing/histories/src/seed.rs").read_text()))
