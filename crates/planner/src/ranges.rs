@@ -332,7 +332,13 @@ fn analyse(expr: &Expr, scope: &dyn Scope, out: &mut Vec<Sarg>) -> bool {
         ExprKind::Or(list) => {
             let mut branches = Vec::with_capacity(list.len());
             let mut whole = true;
-            for branch in list {
+            // What nests (`a OR (b OR …`) is one disjunction: joined level by level, all points below would be copied at each.
+            let mut left: Vec<&Expr> = list.iter().rev().collect();
+            while let Some(branch) = left.pop() {
+                if let ExprKind::Or(nested) = &branch.kind {
+                    left.extend(nested.iter().rev());
+                    continue;
+                }
                 let mut sargs = Vec::new();
                 whole &= analyse(branch, scope, &mut sargs);
                 if sargs.is_empty() {
@@ -591,5 +597,29 @@ mod tests {
         let points = &ranges.spec.any[0].points[0];
         assert!(std::ptr::eq(&points[..], &list[..]), "no copy of the list");
         assert!(ranges.constant && points.are_values());
+    }
+
+    #[test]
+    fn disjunctions_within_one_another_are_one() {
+        let ty = ColumnType::int().not_null();
+        let equals = |n| {
+            let parameter = Expr { kind: ExprKind::Param(n), ty: ColumnType::bigint() };
+            crate::conditions::compare_expr(CmpOp::Eq, Collation::Binary, Expr::slot(0, ty.clone()), parameter)
+        };
+        let or = |list| crate::conditions::logic(ExprKind::Or, list);
+        let flat = or((0..7).map(equals).collect());
+        let to_the_right = (0..6).rev().fold(equals(6), |right, n| or(vec![equals(n), right]));
+        let to_the_left = (1..7).fold(equals(0), |left, n| or(vec![left, equals(n)]));
+        let in_the_middle =
+            or(vec![equals(0), or(vec![equals(1), or(vec![equals(2), equals(3)]), equals(4)]), or(vec![equals(5), equals(6)])]);
+        let ranges = |condition: &Expr| {
+            let sargs = Sargs::collect(std::slice::from_ref(condition), &OneColumn(ty.clone()));
+            let ranges = sargs.ranges_for(&[(0, false)]).expect("each branch bounds the column");
+            assert_eq!(ranges.spec.any[0].points[0].len(), 7);
+            format!("{:?}", ranges.spec)
+        };
+        for nested in [to_the_right, to_the_left, in_the_middle] {
+            assert_eq!(ranges(&nested), ranges(&flat));
+        }
     }
 }
