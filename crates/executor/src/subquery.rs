@@ -12,8 +12,10 @@ use std::cmp::Ordering;
 use std::rc::Rc;
 use types::{Collation, Value};
 
-/// Bytes of cached answers of one correlated subquery.
+/// Bytes of cached answers of one correlated subquery, where a quarter of what the statement may hold is not less.
 const CACHE_BYTES_MAX: usize = 16 << 20;
+/// What an answer's place in the cache takes beside its key and its rows.
+const ENTRY_BYTES: usize = 64;
 
 type Rows = Rc<Vec<Box<[Value]>>>;
 
@@ -24,6 +26,7 @@ pub struct State {
     rows: Option<Rows>,
     /// Rows by outer values.
     by_outer: KeyMap<Rows>,
+    /// Bytes of these and of `exists`.
     by_outer_bytes: usize,
     /// Existence by outer values.
     exists: KeyMap<bool>,
@@ -112,12 +115,15 @@ impl<'a> Exec<'a> {
         }
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let query = &sub.query;
+        let mut held = 0;
         let mut keep = |x: &mut Exec<'a>| {
             let mut row = Vec::with_capacity(query.output.len());
             for e in &query.output {
                 row.push(x.eval(e)?);
             }
-            x.memory.take(row.iter().map(crate::memory::value_bytes).sum())?;
+            let bytes = row.iter().map(crate::memory::value_bytes).sum();
+            x.memory.take(bytes)?;
+            held += bytes;
             ::memory::reserve(&mut rows, 1)?;
             rows.push(row.into_boxed_slice());
             Ok(if rows.len() >= max { Flow::Stop } else { Flow::Continue })
@@ -128,19 +134,44 @@ impl<'a> Exec<'a> {
             self.run(&query.root, &mut keep)?;
         }
         let rows = Rc::new(rows);
-        if !sub.volatile {
-            if sub.outer_slots.is_empty() {
-                self.subqueries[n].rows = Some(rows.clone());
-            } else {
-                let key = self.outer_key(sub);
-                let state = &mut self.subqueries[n];
-                state.by_outer_bytes += key.len() + 64 + rows.iter().flat_map(|r| r.iter()).map(crate::memory::value_bytes).sum::<usize>();
-                if state.by_outer_bytes < CACHE_BYTES_MAX {
-                    state.by_outer.insert(key.into(), rows.clone());
-                }
-            }
+        if !self.remember(n, sub, &rows, held) {
+            // The caller is done with them before the next row of the outer query.
+            self.memory.give_back(held);
         }
         Ok(rows)
+    }
+
+    /// Keeps the rows of a subquery, which hold so many bytes, for the same outer values; whether they are kept.
+    fn remember(&mut self, n: usize, sub: &Subplan, rows: &Rows, held: usize) -> bool {
+        if sub.volatile {
+            return false;
+        }
+        if sub.outer_slots.is_empty() {
+            self.subqueries[n].rows = Some(rows.clone());
+            return true;
+        }
+        let key = self.outer_key(sub);
+        let is_room = self.is_room_to_remember(n, &key, held);
+        if is_room {
+            self.subqueries[n].by_outer.insert(key.into(), rows.clone());
+        }
+        is_room
+    }
+
+    /// Accounts for an answer that is about to be kept under a key, beside the `held` bytes of its rows, which are accounted for; whether there is room. A
+    /// statement can do without, so none is no error.
+    fn is_room_to_remember(&mut self, n: usize, key: &[u8], held: usize) -> bool {
+        let own = key.len() + ENTRY_BYTES;
+        let after = self.subqueries[n].by_outer_bytes + own + held;
+        if after > CACHE_BYTES_MAX.min(self.memory.limit() / 4) {
+            return false;
+        }
+        if self.memory.take(own).is_err() {
+            self.memory.give_back(own);
+            return false;
+        }
+        self.subqueries[n].by_outer_bytes = after;
+        true
     }
 
     fn exists(&mut self, number: u32, sub: &'a Subplan) -> Result<bool> {
@@ -156,12 +187,8 @@ impl<'a> Exec<'a> {
             found = true;
             Ok(Flow::Stop)
         })?;
-        if !sub.volatile {
-            let state = &mut self.subqueries[n];
-            state.by_outer_bytes += key.len() + 48;
-            if state.by_outer_bytes < CACHE_BYTES_MAX {
-                state.exists.insert(key.into(), found);
-            }
+        if !sub.volatile && self.is_room_to_remember(n, &key, 0) {
+            self.subqueries[n].exists.insert(key.into(), found);
         }
         Ok(found)
     }
