@@ -166,11 +166,13 @@ impl<'a> Exec<'a> {
     }
 
     /// Empties a cache; what it held is given back unless somebody reads it.
-    fn drop_cache(&mut self, cache: u32) {
-        if let Some(Cache { rows, .. }) = self.caches[cache as usize].take()
-            && let Ok(kept) = Rc::try_unwrap(rows)
-        {
+    pub(crate) fn drop_cache(&mut self, cache: u32) {
+        let Some(Cache { rows, table, .. }) = self.caches[cache as usize].take() else { return };
+        if let Ok(kept) = Rc::try_unwrap(rows) {
             kept.release(self);
+        }
+        if let Some(Ok(table)) = table.map(Rc::try_unwrap) {
+            table.release(&mut self.memory);
         }
     }
 

@@ -308,6 +308,7 @@ impl<'a> Exec<'a> {
         {
             return Ok(table.clone());
         }
+        self.drop_cache(join.cache);
         let mut table = HashTable::new(join);
         let mut building = Building::new(&self.memory);
         if self.prefers_batches(&join.build) {
@@ -328,6 +329,7 @@ impl<'a> Exec<'a> {
             Some(spilled) => table.spilled = Some(spilled.finish(self)?),
             None => table.link()?,
         }
+        table.held = building.held;
         let table = Rc::new(table);
         self.caches[join.cache as usize] = Some(Cache { rows: Rc::default(), outer, table: Some(table.clone()) });
         Ok(table)

@@ -97,11 +97,13 @@ impl Exec<'_> {
         self.keep_from_being_referred_to(parent, child, values)?;
         match self.key_def(child).on_delete {
             ReferenceAction::Cascade => {
-                for key in self.rows_to_change(child, values)? {
-                    if !cause.has(child.child, &key) {
-                        self.delete_row(child.child, &key, Removal::Deleted, cause)?;
+                let referring = self.rows_to_change(child, values)?;
+                for key in &referring {
+                    if !cause.has(child.child, key) {
+                        self.delete_row(child.child, key, Removal::Deleted, cause)?;
                     }
                 }
+                self.let_go(referring);
                 Ok(())
             }
             ReferenceAction::SetNull => self.set_columns(child, values, None, cause),
@@ -127,10 +129,10 @@ impl Exec<'_> {
 
     /// 1451 when any row refers to the values.
     fn refuse_referenced(&mut self, child: &ChildKey, values: &[Value]) -> Result<()> {
-        if self.referring_rows(child, values, Read::Share(Wait::Block), 1)?.is_empty() {
-            return Ok(());
-        }
-        Err(self.is_referenced(child).into())
+        let found = self.referring_rows(child, values, Read::Share(Wait::Block), 1)?;
+        let is_referred_to = !found.is_empty();
+        self.let_go(found);
+        if is_referred_to { Err(self.is_referenced(child).into()) } else { Ok(()) }
     }
 
     fn rows_to_change(&mut self, child: &ChildKey, values: &[Value]) -> Result<Vec<Vec<u8>>> {
@@ -141,11 +143,12 @@ impl Exec<'_> {
     fn set_columns(&mut self, child: &ChildKey, old: &[Value], new: Option<&[Value]>, cause: &mut Cause) -> Result<()> {
         let plan = self.plan;
         let entry = &plan.tables[child.child as usize];
-        for key in self.rows_to_change(child, old)? {
-            if cause.has(child.child, &key) {
+        let referring = self.rows_to_change(child, old)?;
+        for key in &referring {
+            if cause.has(child.child, key) {
                 continue;
             }
-            let Some(before) = self.locked_values(child.child, &key)? else { continue };
+            let Some(before) = self.locked_values(child.child, key)? else { continue };
             let mut after = before.clone();
             for (column, parent_column) in entry.def.foreign_keys[child.key as usize].columns.iter().zip(&child.columns) {
                 let column_def = &entry.def.columns[*column];
@@ -168,7 +171,7 @@ impl Exec<'_> {
                 self.generated_columns(rules, &entry.def, &mut after, 1)?;
             }
             let by = cause.key.replace((child.child, child.key));
-            let changed = self.change_row(child.child, &key, &before, &after, cause);
+            let changed = self.change_row(child.child, key, &before, &after, cause);
             cause.key = by;
             changed.map_err(|error| match error {
                 Error::Engine(engine::Error::DuplicateKey { index_no }) => {
@@ -179,6 +182,7 @@ impl Exec<'_> {
                 error => error,
             })?;
         }
+        self.let_go(referring);
         Ok(())
     }
 

@@ -32,6 +32,11 @@ pub fn reference_key(def: &TableDef, parts: &[KeyPart], values: &[&Value]) -> Re
     Ok(Some(key))
 }
 
+/// Bytes that a primary key takes which is remembered.
+fn taken_by(key: &[u8]) -> usize {
+    key.len() + 32
+}
+
 pub(super) fn key_of(entry: &TableEntry, index: u32, values: &[&Value]) -> Result<Option<Vec<u8>>> {
     reference_key(&entry.def, &entry.def.indexes[index as usize].parts, values)
 }
@@ -62,7 +67,9 @@ impl Exec<'_> {
             && child.leads_to_itself(parent, index, &wanted, key, |column| Cow::Borrowed(&old[column]))?
         {
             let found = self.rows_with(parent, index as usize, KeyRange::prefix(&wanted), Read::Share(Wait::Block), 2)?;
-            return if found.iter().any(|other| other != row) { Ok(()) } else { Err(child.no_parent(key, self.context).into()) };
+            let is_there = found.iter().any(|other| other != row);
+            self.let_go(found);
+            return if is_there { Ok(()) } else { Err(child.no_parent(key, self.context).into()) };
         }
         let Some(session) = self.session.as_deref_mut() else { return Err(crate::errors::internal("engine in use")) };
         child.lock_parent(key, value, session, self.context)
@@ -96,7 +103,12 @@ impl Exec<'_> {
         found
     }
 
-    /// The primary keys of the rows of a range of an index, or of `rows_max` of them.
+    /// The primary keys that were found are not needed any more: what they took is given back.
+    pub(super) fn let_go(&mut self, found: Vec<Vec<u8>>) {
+        self.memory.give_back(found.iter().map(|key| taken_by(key)).sum());
+    }
+
+    /// The primary keys of the rows of a range of an index, or of `rows_max` of them; to be given to [`Exec::let_go`] in the end.
     fn rows_with(&mut self, entry: &TableEntry, index: usize, range: KeyRange, read: Read, rows_max: usize) -> Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
         let mut batch = RowBatch::default();
@@ -107,7 +119,7 @@ impl Exec<'_> {
             state = scan.park();
             for row in 0..count {
                 self.tick()?;
-                self.memory.take(batch.key(row).len() + 32)?;
+                self.memory.take(taken_by(batch.key(row)))?;
                 ::memory::reserve(&mut found, 1)?;
                 found.push(batch.key(row).to_vec());
             }

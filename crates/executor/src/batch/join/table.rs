@@ -9,8 +9,10 @@
 
 use crate::batch::column::Column;
 use crate::hash_key::Key;
+use crate::memory::Memory;
 use crate::run::Result;
 use crate::spill::Divided;
+use ::memory::Kind;
 use planner::plan::HashJoin;
 use std::hash::BuildHasher;
 use types::Value;
@@ -46,6 +48,8 @@ pub struct HashTable {
     pub(super) has_chains: bool,
     /// The rows are on disk, and none is here.
     pub(super) spilled: Option<Divided>,
+    /// What of the statement's memory it has taken.
+    pub(super) held: usize,
 }
 
 /// Bytes of keys, one behind the other.
@@ -90,6 +94,11 @@ pub(super) struct Wanted<'k> {
 impl HashTable {
     pub(super) fn new(join: &HashJoin) -> HashTable {
         HashTable { columns: join.build_slots.iter().map(|_| Column::new()).collect(), ..HashTable::default() }
+    }
+
+    /// Nobody looks rows up any more.
+    pub(crate) fn release(self, memory: &mut Memory) {
+        memory.give_back_for(Kind::Joins, self.held);
     }
 
     /// Puts down the key of the next row.
